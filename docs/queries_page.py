@@ -165,7 +165,7 @@ if so, it is rejected (`self-contained`). |
 that are most like it, and changes one thing in a question about them. Then these three and the passages that BM25, \
 character n-grams and LSI find first, 20 in all (`[generate.unanswerable] depth`), are judged as `goldbench grade` \
 judges; the query is kept if all grades are below 2, else rejected (`answered`). |
-| `noisy` | has typing errors, dropped words, mixed case or Latin letters for others | Made from the accepted queries, \
+| `noisy` | has typing errors or dropped words | Made from the accepted queries, \
 without a model; `originals` in `dataset.json` names what it was made from. |
 
 The passages that belong together are `needs` in `dataset.json`, and each is relevant. Only a model of 0.3 billion

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from pydantic import BaseModel
 
 from goldbench.records.corpus import Chunk
-from goldbench.records.judgment import Judgment
 from goldbench.records.query import Assignment, Candidate, Constraints
 
 if TYPE_CHECKING:
@@ -203,103 +202,6 @@ class QueryGenerator(Author, Protocol):
             candidate: The rejected query.
             complaint: Why it was rejected.
         """
-
-
-class KindWriter(Protocol):
-    """Writes the kinds of queries beyond a single passage; raises as ``ChatModel`` does."""
-
-    async def join(self, brief: Brief, chunks: Sequence[Chunk]) -> Candidate | str:
-        """Return a query that needs all of the passages, or the reason for none.
-
-        Args:
-            brief: What is asked for, with the first passage.
-            chunks: The passages, the first one first.
-        """
-
-    async def lead_astray(self, brief: Brief, chunks: Sequence[Chunk]) -> Candidate | str:
-        """Return a query that the passages do not answer although it sounds so, or the reason for none.
-
-        Args:
-            brief: What is asked for, with the first passage.
-            chunks: The passages, the source first, then those that are most like it.
-        """
-
-    async def converse(self, brief: Brief) -> Candidate | str:
-        """Return the last question of a conversation with its history, or the reason for none."""
-
-    async def understood(self, query: str) -> bool:
-        """Return whether a question can be understood without earlier ones."""
-
-    async def date(self, brief: Brief, moment: str) -> Candidate | str:
-        """Return a query whose answer depends on a date or a version, or the reason for none.
-
-        Args:
-            brief: What is asked for, with the passage.
-            moment: The date or the version that the passage is about.
-        """
-
-    async def enough(self, query: str, chunk: Chunk) -> bool:
-        """Return whether the query can be answered completely from one passage.
-
-        Args:
-            query: The query.
-            chunk: The passage.
-        """
-
-
-class PoolJudge(Protocol):
-    """Grades passages for a query; raises as ``ChatModel`` does."""
-
-    async def judge(self, query_id: str, query: str, passages: Mapping[str, str]) -> Sequence[Judgment | None]:
-        """Return the judgment of each passage, None for one that the reply does not grade.
-
-        Args:
-            query_id: Id of the query.
-            query: The query.
-            passages: The texts by chunk id, as many as are asked about in one call.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """How many calls were answered, the seconds they took together, and the tokens that they wrote."""
-
-    calls: int
-    seconds: float
-    tokens: int
-
-
-class Traffic(Protocol):
-    """The state of the calls to a model at one moment."""
-
-    def line(self) -> str:
-        """Return the state as one line."""
-
-    def stall(self, after_s: float) -> str | None:
-        """Return a line that names the oldest calls once one has been under way for ``after_s`` seconds, else None."""
-
-    def speed(self) -> Speed | None:
-        """Return how fast calls are answered, None before the first answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """The generator of one run, open.
-
-    ``at_once`` is the number of chunks to work on at once, None for the caller's own number. ``traffic`` gives the
-    state of the calls, None where no call is waited for; calls older than ``patience_s`` seconds are shown. ``kinds``
-    writes the kinds of queries beyond a single passage, None where nobody can; ``pool_judge`` looks for answers to
-    those that nothing should answer. ``other_style`` asks the same model in the other prompt style, None where the
-    style is settled.
-    """
-
-    generator: QueryGenerator
-    other_style: QueryGenerator | None = None
-    at_once: int | None = None
-    traffic: Callable[[], Traffic] | None = None
-    patience_s: float = 30.0
-    kinds: KindWriter | None = None
-    pool_judge: PoolJudge | None = None
 
 
 class Step(Protocol):

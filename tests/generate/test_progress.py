@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from goldbench.generate import progress
-from goldbench.ports import Speed
+from goldbench.llm.limits import Speed
 
 
 @dataclass
@@ -39,6 +39,7 @@ class Calls:
     def stall(self, after_s: float) -> str | None:
         return None
 
+    @property
     def speed(self) -> Speed | None:
         return Speed(self.answered, 1.0, 10) if self.answered else None
 

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.errors import InputError, UsageError
+from goldbench.errors import InputError
 from goldbench.formats.query_logs import Log, read_log
-from goldbench.generate.users_queries import draw_users_queries, parse_band_shares
+from goldbench.generate.users_queries import draw_users_queries
 from goldbench.report.build_text import users_queries_lines
-from goldbench.stages.log_sample import Band
 
 
 def log_of(path: Path, *rows: tuple[str, int]) -> Log:
@@ -57,17 +56,3 @@ def test_a_log_of_personal_data_alone_gives_nothing(tmp_path: Path) -> None:
     log = log_of(tmp_path / "log.csv", ("anna@example.org", 3), ("123456", 1))
     with pytest.raises(InputError, match=r"log\.csv: every query holds personal data, so none is left"):
         draw_users_queries(log, 5)
-
-
-def test_shares_are_given_by_band() -> None:
-    assert parse_band_shares("head=0.5, TAIL=.5".replace("=.5", "=0.5")) == {Band.HEAD: 0.5, Band.TAIL: 0.5}
-    for wrong, says in (
-        ("head=0.5", "the shares add up to 0.5"),
-        ("head=0.5,head=0.5", "head is named twice"),
-        ("neck=1", "'neck=1' is not a share; give as head=0.3,torso=0.4,tail=0.3"),
-        ("head=1e9", "is not a share"),
-        ("", "is not a share"),
-        ("head=-1,tail=2", "is not a share"),
-    ):
-        with pytest.raises(UsageError, match=f"--shares: .*{says}"):
-            parse_band_shares(wrong)

@@ -97,8 +97,8 @@ def test_a_model_judges_users_queries_in_the_same_run_and_is_paid_once(
 def test_options_about_a_log_need_the_log_and_another_log_does_not_replace_a_set(
     documents: dict[str, str], goldbench_inside: Goldbench, tmp_path: Path
 ) -> None:
-    alone = goldbench_inside("build", "docs", "--out", "gold", "--shares", "head=1")
-    assert "--shares: is about a log; give the log with --queries-from" in alone.stderr
+    alone = goldbench_inside("build", "docs", "--out", "gold", "--names", "people.txt")
+    assert "--names: is about a log; give the log with --queries-from" in alone.stderr
     assert goldbench_inside(*BUILD).returncode == 0
     before = (tmp_path / "gold" / "manifest.json").read_bytes()
     (tmp_path / "log.jsonl").write_text('{"query": "another"}\n', encoding="utf-8")

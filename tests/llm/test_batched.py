@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from goldbench.errors import CallFailed, LimitReached, ModelUnavailable
-from goldbench.llm.batch import BatchLimits
+from goldbench.llm import batch
 from goldbench.llm.model_path import ModelPath, open_model
 from goldbench.llm.server_settings import ModelSettings
 from goldbench.llm.store import AnswerStore
@@ -27,22 +27,20 @@ from tests.generate.test_build import artifacts, corpus
 from tests.llm.conftest import verdict_request
 from tests.model_server.fixture import ServerHandle
 
-QUICK = BatchLimits(quiet_s=0.05)
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "QUIET_S", 0.05)
 
 
 @contextlib.asynccontextmanager
 async def batches(
-    server: ServerHandle,
-    folder: Path,
-    *,
-    limits: BatchLimits = QUICK,
-    said: asyncio.Queue[str] | None = None,
-    **settings: Any,
+    server: ServerHandle, folder: Path, *, said: asyncio.Queue[str] | None = None, **settings: Any
 ) -> AsyncIterator[ModelPath]:
     chosen = ModelSettings(name="test-model", base_url=server.base_url, **settings)
     with AnswerStore(folder / "answers.sqlite") as answers:
         announce = (asyncio.Queue() if said is None else said).put_nowait
-        async with open_model(chosen, answers=answers, batch=announce, batch_limits=limits) as path:
+        async with open_model(chosen, answers=answers, batch=announce) as path:
             yield path
 
 

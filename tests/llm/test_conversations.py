@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from goldbench.errors import ModelError
-from goldbench.llm.preflight import tell_unusual
+from goldbench.llm.preflight import tell_limits
 from goldbench.llm.server_settings import ModelSettings
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.conversations import CONVERSATIONS
@@ -43,7 +43,7 @@ async def test_a_server_that_reads_only_a_part_of_the_prompts_is_named_once(
     said: list[str] = []
     model_server.script(context_read=500)
     async with open_path(name="m") as path:
-        tell_unusual(path, ModelSettings(name="m", base_url=model_server.base_url), said.append)
+        tell_limits(path, ModelSettings(name="m", base_url=model_server.base_url), said.append)
         await path.complete(verdict_request(0))
         assert said == []
         for number in (1, 2):
@@ -52,23 +52,3 @@ async def test_a_server_that_reads_only_a_part_of_the_prompts_is_named_once(
     assert f"m at {model_server.base_url} read 500 tokens of a prompt of 8" in line
     assert "OLLAMA_CONTEXT_LENGTH" in line
     assert "--chunk-size" in line
-
-
-async def test_what_is_unusual_of_a_server_is_said_once_in_one_line(open_path: Opener, model_server: ServerHandle):
-    said: list[str] = []
-    refused = {"when": {"contains": '"response_format"'}, "do": {"status": 400, "body": {"error": "no such field"}}}
-
-    async def run(name: str, first: int) -> None:
-        async with open_path(name=name) as path:
-            tell_unusual(path, ModelSettings(name=name, base_url=model_server.base_url), said.append)
-            await asyncio.gather(*(path.complete(verdict_request(number)) for number in range(first, first + 4)))
-
-    await run("usual", 0)
-    assert said == []
-    model_server.script(refused, usage=False)
-    await run("other", 0)
-    await run("other", 4)
-    (line,) = said
-    begins = "response format: none; the schema stands in the prompt; usage: not reported: caps and costs are estimates"
-    assert line.startswith(f"Note: other at {model_server.base_url}: {begins}")
-    assert line.endswith("(model.max_requests) (goldbench doctor --try shows all).")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldbench.errors import LimitReached, ModelUnavailable, UsageError
-from goldbench.llm.batch import BatchLimits
+from goldbench.llm import batch
 from goldbench.llm.budget import Budget, Reservation
 from goldbench.llm.model_path import ModelPath, open_model, open_reranker
 from goldbench.llm.server_settings import Model, ModelSettings
@@ -102,11 +102,16 @@ async def test_a_refused_call_is_not_charged(action: dict[str, Any], open_path: 
     ("action", "server"), [({"status": 500}, {}), ({"lost": True}, {}), ({"reply": "wrong-json"}, UNREPORTED)]
 )
 async def test_no_fault_of_a_batch_costs_more_than_the_cap(
-    action: dict[str, Any], server: dict[str, Any], model_server: ServerHandle, tmp_path: Path
+    action: dict[str, Any],
+    server: dict[str, Any],
+    model_server: ServerHandle,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
+    monkeypatch.setattr(batch, "MOST_LINES", 8)
+    monkeypatch.setattr(batch, "QUIET_S", 0.05)
     model_server.script({"when": {"kind": "batch-line", "every": 2}, "do": action}, batch_s=0.05, **server)
-    limits = BatchLimits(lines=8, quiet_s=0.05)
-    async with batches(model_server, tmp_path, limits=limits, max_usd=CAP_USD / 2, **PRICES) as path:
+    async with batches(model_server, tmp_path, max_usd=CAP_USD / 2, **PRICES) as path:
         outcomes = await ask(path, 60)
         usage = path.usage()["grade"]
     check(model_server, usage, cap_usd=CAP_USD / 2)

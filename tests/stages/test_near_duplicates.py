@@ -4,12 +4,11 @@ import random
 from collections.abc import Sequence
 from itertools import combinations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.stages.select.near_duplicates import Sketches, cluster, write_sketch, write_sketches
+from goldbench.stages.select.near_duplicates import Sketches, cluster, write_sketch
 from goldbench.text.similarity import CHARACTERS, WORDS
 
 
@@ -113,15 +112,3 @@ def test_texts_just_below_the_threshold_stay_apart_in_bounded_work() -> None:
     reads: list[int] = []
     assert len(clusters(texts, reads)) == len(texts)
     assert len(reads) < 16 * len(texts)
-
-
-def test_sketches_written_together_are_those_written_alone() -> None:
-    draw = random.Random(3)
-    words = ["lock", "gate", "keeper", "漢字", "ship", "Хлеб"]
-    texts = [" ".join(draw.choices(words, k=draw.randrange(40))) for _ in range(70)] + ["", "...", "漢字仮名" * 9]
-    together, alone = Sketches.empty(len(texts)), Sketches.empty(len(texts))
-    write_sketches(texts, together, range(len(texts)))
-    for position, text in enumerate(texts):
-        write_sketch(text, alone, position)
-    assert together.digests.tolist() == alone.digests.tolist()
-    assert np.array_equal(together.signatures, alone.signatures)

@@ -46,21 +46,14 @@ def test_every_language_has_noisy_forms_that_keep_to_the_stated_share(language: 
             noise = Noise(str(form.noise))
             seen.add(noise)
             assert form.text not in {"", text}
-            letters = sum(letter.isalpha() for letter in text)
             if noise is Noise.TYPING:  # an exchange of two letters counts as two
                 assert 1 <= distance(text, form.text) <= 2 * max(1, MOST[noise] * len(text))
-            elif noise is Noise.MIXED_CASE:
-                assert form.text.casefold() == text.casefold()
-                changed = sum(a != b for a, b in zip(text, form.text, strict=True))
-                assert 1 <= changed <= MOST[noise] * letters
             elif noise is Noise.DROPPED_WORDS:
                 before, after = text.split(), form.text.split()
                 assert 1 <= len(before) - len(after) <= MOST[noise] * len(before)
                 words = iter(before)
                 assert all(word in words for word in after)
     assert (Noise.TYPING in seen) is (language not in {"zh", "th"})
-    assert (Noise.MIXED_CASE in seen) is (text.lower() != text.upper())
-    assert (Noise.TRANSLITERATION in seen) is (language in {"de", "ru"})
 
 
 @settings(max_examples=100, deadline=None)

@@ -53,7 +53,6 @@ def build(
     column: Annotated[str | None, options.Input(help="Column of queries in LOG (default: by name).")] = None,
     count_column: Annotated[str | None, options.Input(help="Column of counts in LOG (default: by name).")] = None,
     names: Annotated[Path | None, options.Input(help="Names; queries of LOG with one are left out.")] = None,
-    shares: Annotated[str | None, options.Input(help="Of LOG, as head=0.3,torso=0.4,tail=0.3.")] = None,
 ) -> None:
     """Build a gold set from documents.
 
@@ -64,14 +63,13 @@ def build(
     Example: goldbench build docs --out runs/mine --queries 50
     """
     from goldbench.formats.query_logs import read_log, read_names
-    from goldbench.generate.users_queries import parse_band_shares
     from goldbench.generate.writers import check_replay
     from goldbench.grade.users_build import UsersOrder
 
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     flags = {"replace": replace, "batch": batch, "replay": replay, "grade": grade}
     order = order_of(settings, paths, out, answers or answers_beside(out), ledger=ledger, **flags)
-    about_log = {"--column": column, "--count-column": count_column, "--names": names, "--shares": shares}
+    about_log = {"--column": column, "--count-column": count_column, "--names": names}
     given = [option for option, value in about_log.items() if value is not None]
     if queries_from is None and given:
         raise UsageError(f"{given[0]}: is about a log; give the log with --queries-from")
@@ -81,7 +79,6 @@ def build(
             order=order,
             log=read_log(queries_from, column=column, counts=count_column),
             names=tuple(read_names(names)) if names else (),
-            shares=parse_band_shares(shares) if shares else None,
         )
     if not dry_run:
         ask_before_replacing(out, replace=replace, yes=yes)

@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from goldbench.ports import Retriever, StoredRecords
 from goldbench.records.corpus import Chunk
-from goldbench.records.judgment import Judgment
 from goldbench.stages.pool import language_of, merged
 from goldbench.text.title_path import title_path, titled
 
-if TYPE_CHECKING:
-    from goldbench.stages.judge import ManyJudge, YesNoJudge
-
 RETRIEVERS = ("bm25", "ngrams", "lsi")
 """The retrievers whose best passages are judged, as in the pool of a grading."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPoolJudge:
-    """Grades passages with the judge of a grading: several in one reply, or one by one by yes or no."""
-
-    judge_many: ManyJudge | YesNoJudge
-
-    async def judge(self, query_id: str, query: str, passages: Mapping[str, str]) -> Sequence[Judgment | None]:
-        """Return the judgment of each passage, None for one that the reply does not grade.
-
-        Args:
-            query_id: Id of the query.
-            query: The query.
-            passages: The texts by chunk id.
-        """
-        from goldbench.stages.judge import Pair
-
-        pairs = [Pair(query_id, chunk_id, query, text) for chunk_id, text in passages.items()]
-        return await self.judge_many.judge_each(pairs)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from goldbench.config import KINDS
 from goldbench.errors import CallFailed, LimitReached, NotAsked
 from goldbench.generate.answer_search import AnswerSearch
 from goldbench.generate.drawn_queries import Outcome, Task, TaskResult, failure_of, stand_in
-from goldbench.ports import KindWriter, PoolJudge, Proposal, QueryGenerator
+from goldbench.ports import Proposal, QueryGenerator
 from goldbench.records.corpus import Chunk
 from goldbench.records.query import Candidate, QueryKind, Rejection
 from goldbench.records.relevance import RELEVANT
@@ -22,6 +22,8 @@ from goldbench.stages.check import (
     check_joined,
     query_id,
 )
+from goldbench.stages.generate import ModelKindWriter
+from goldbench.stages.judge import ManyJudge, Pair, YesNoJudge
 
 FOREIGN = "foreign-language"
 """The rule of chunks in a language that the model does not know."""
@@ -51,8 +53,8 @@ class Attempts:
 
     generator: QueryGenerator
     cluster_of: Callable[[int], Sequence[int]] = lambda position: (position,)
-    kind_writer: KindWriter | None = None
-    judge: PoolJudge | None = None
+    kind_writer: ModelKindWriter | None = None
+    judge: ManyJudge | YesNoJudge | None = None
     search: AnswerSearch | None = None
     advance: Callable[[int], None] = lambda _: None
 
@@ -199,7 +201,8 @@ class Attempts:
         """
         assert self.judge is not None
         text = outcome.candidate.text
-        replies = await self.judge.judge(query_id(text), text, passages)
+        pairs = [Pair(query_id(text), chunk_id, text, passage) for chunk_id, passage in passages.items()]
+        replies = await self.judge.judge_each(pairs)
         judgments = [judgment for judgment in replies if judgment is not None]
         outcome.judgments += tuple(judgments)
         highest = max(judgments, key=lambda judgment: judgment.relevance, default=None)

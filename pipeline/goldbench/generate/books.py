@@ -1,12 +1,11 @@
-"""The books of a run: counts and failures as it goes, and the manifest they end in."""
+"""What is recorded of a run: the rejections of a stage, the manifest, and the metadata of the gold set."""
 
 from __future__ import annotations
 
 import importlib.metadata
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from goldbench import __version__
 from goldbench.config import Config, Generator
@@ -15,111 +14,48 @@ from goldbench.generate.drawn_queries import DrawnQueries
 from goldbench.goldset.folder import stamp
 from goldbench.offline.notice import NOTICE, tiny_model_notice
 from goldbench.ports import Author
-from goldbench.records.manifest import (
-    Failure,
-    FileEncoding,
-    KindCount,
-    Manifest,
-    RequestCounts,
-    SharedLine,
-    StageReport,
-    StageUsage,
-)
+from goldbench.records.manifest import Manifest, RequestCounts, StageUsage
+
+if TYPE_CHECKING:
+    from goldbench.generate.steps import Run
 
 SHAPING_PACKAGES = ("langchain-text-splitters", "numpy", "openai", "py3langid", "pydantic", "scipy")
 """The packages whose behaviour shapes a gold set."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """What became of the items that a stage read; ``rules`` counts the rejected ones, ``left_out`` parts of others."""
-
-    read: int
-    written: int
-    failed: int = 0
-    unused: int = 0
-    rules: Mapping[str, int] = field(default_factory=dict)
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    shared: Sequence[SharedLine] = ()
-    encodings: Mapping[str, int] = field(default_factory=dict)
-    uncertain: Sequence[FileEncoding] = ()
+def rejected_by(rules: Mapping[str, int]) -> dict[str, Any]:
+    """Return the fields of a stage's report that count what was rejected by rule, without rules that rejected none."""
+    used = {rule: count for rule, count in sorted(rules.items()) if count}
+    return {"rules": used, "rejected": sum(used.values())}
 
 
-@dataclass(slots=True)
-class Books:
-    """The counts and failures of one run, as it goes."""
+def manifest_of(run: Run, prompts: Mapping[str, str], usage: Mapping[str, StageUsage]) -> Manifest:
+    """Return the record of a run; its files are entered when they are put in place.
 
-    reports: list[StageReport] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    started: float = field(default_factory=time.monotonic)
-
-    def enter(self, counts: Counts, *, stage: str, reads: str, writes: str) -> None:
-        """Enter the report of a stage.
-
-        Args:
-            counts: What became of the items it read; must add up.
-            stage: The name of the stage.
-            reads: The file it read.
-            writes: The file it wrote.
-        """
-        used = {rule: count for rule, count in sorted(counts.rules.items()) if count}
-        report = StageReport(
-            stage=stage,
-            reads=reads,
-            writes=writes,
-            read=counts.read,
-            written=counts.written,
-            rejected=sum(used.values()),
-            failed=counts.failed,
-            unused=counts.unused,
-            rules=used,
-            left_out={part: count for part, count in sorted(counts.left_out.items()) if count},
-            shared=list(counts.shared),
-            encodings=dict(sorted(counts.encodings.items())),
-            uncertain=list(counts.uncertain),
-        )
-        self.reports.append(report)
-
-    def manifest(
-        self,
-        config: Config,
-        drawn: DrawnQueries,
-        generator: Author,
-        *,
-        documents: int,
-        prompts: Mapping[str, str],
-        usage: Mapping[str, StageUsage],
-        kinds: Mapping[str, KindCount],
-    ) -> Manifest:
-        """Return the record of the run; its files are entered when they are put in place.
-
-        Args:
-            config: The configuration of the run.
-            drawn: The candidates and queries.
-            generator: Who wrote the queries.
-            documents: How many documents were read.
-            prompts: The digest of every prompt in use, by its id.
-            usage: What the calls cost, by stage.
-            kinds: How many queries of each kind there are, empty if the kinds have no exact shares.
-        """
-        return Manifest(
-            **stamp(self.started),
-            generator=generator.name,
-            evidence_level=generator.evidence_level,
-            model=config.model.name if config.generate.generator is Generator.MODEL else None,
-            generators=dict(sorted(Counter(query.generator for query in drawn.queries).items())),
-            prompts=dict(prompts),
-            config_sha256=config.fingerprint(prompts),
-            documents=documents,
-            target=config.generate.queries,
-            queries=len(drawn.queries),
-            mix=_mix(drawn),
-            kinds=dict(kinds),
-            stages=self.reports,
-            failures=self.failures,
-            usage=dict(usage),
-            packages={name: importlib.metadata.version(name) for name in SHAPING_PACKAGES},
-        )
+    Args:
+        run: The run, with its queries drawn.
+        prompts: The digest of every prompt in use, by its id.
+        usage: What the calls cost, by stage.
+    """
+    config = run.config
+    return Manifest(
+        **stamp(run.started),
+        generator=run.generator.name,
+        evidence_level=run.generator.evidence_level,
+        model=config.model.name if config.generate.generator is Generator.MODEL else None,
+        generators=dict(sorted(Counter(query.generator for query in run.drawn.queries).items())),
+        prompts=dict(prompts),
+        config_sha256=config.fingerprint(prompts),
+        documents=len(run.documents),
+        target=config.generate.queries,
+        queries=len(run.drawn.queries),
+        mix=_mix(run.drawn),
+        kinds=dict(run.kinds),
+        stages=run.reports,
+        failures=run.failures,
+        usage=dict(usage),
+        packages={name: importlib.metadata.version(name) for name in SHAPING_PACKAGES},
+    )
 
 
 def warning(config: Config) -> str:

@@ -19,55 +19,43 @@ from goldbench.config import Config, PromptStyle
 from goldbench.errors import InputError
 from goldbench.formats.documents.sources import Found
 from goldbench.formats.jsonl import RecordFile
-from goldbench.generate.books import Counts
+from goldbench.generate.books import manifest_of
 from goldbench.generate.drawn_queries import DrawnQueries
 from goldbench.generate.progress import CountedChunks
 from goldbench.generate.steps import Run, assemble, check, choose, chunk, generate, load
-from goldbench.generate.writers import NotSimulated
-from goldbench.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, OWN, QUERIES
+from goldbench.generate.writers import NotSimulated, Writing
+from goldbench.goldset.file_names import OWN
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy
-from goldbench.ports import Progress, StoredRecords, Writing
+from goldbench.ports import Progress, StoredRecords
 from goldbench.records.corpus import Chunk
-from goldbench.records.manifest import Manifest, StageUsage
+from goldbench.records.manifest import Manifest, StageReport, StageUsage
 
 if TYPE_CHECKING:
     from goldbench.generate.renewal import Renewal
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One line of the table: what it reads and writes, and the function that does it."""
-
-    name: str
-    reads: str
-    writes: str
-    function: Callable[[Run], Awaitable[Counts]]
-
-
-STAGES = (
-    Stage("load", "files", DOCUMENTS, load),
-    Stage("chunk", DOCUMENTS, CHUNKS, chunk),
-    Stage("select", CHUNKS, "drawing order", choose),
-    Stage("generate", "drawing order", CANDIDATES, generate),
-    Stage("check", CANDIDATES, QUERIES, check),
-    Stage("assemble", QUERIES, DATASET, assemble),
-)
+STAGES: dict[str, Callable[[Run], Awaitable[StageReport]]] = {
+    "load": load,
+    "chunk": chunk,
+    "select": choose,
+    "generate": generate,
+    "check": check,
+    "assemble": assemble,
+}
 
 
 async def walk(run: Run, *, until: str, after: str | None = None) -> None:
-    """Do the stages of the table in order and enter their counts in the books.
+    """Do the stages of the table in order and keep their reports.
 
     Args:
         run: The run.
         until: The last stage.
         after: The stage before the first one, None to begin at the top.
     """
-    names = [stage.name for stage in STAGES]
-    for stage in STAGES[names.index(after) + 1 if after else 0 :]:
-        counts = await stage.function(run)
-        run.books.enter(counts, stage=stage.name, reads=stage.reads, writes=stage.writes)
-        if stage.name == until:
-            return
+    names = list(STAGES)
+    first = names.index(after) + 1 if after else 0
+    for name in names[first : names.index(until) + 1]:
+        run.reports.append(await STAGES[name](run))
 
 
 class Writer(Protocol):
@@ -173,7 +161,9 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             await walk(run, after="generate", until="assemble")
             config = run.config
             draft.write_settings(config.shaping())
-            manifest = _manifest(run, config, writer, paths)
+            manifest = manifest_of(run, writer.prompts, writer.usage()).model_copy(update={"paths": list(paths)})
+            if run.renewal is not None:
+                manifest = run.renewal.entered(manifest, run.drawn, run.draft, run.grades_stay)
             for change in (finish, decisions):
                 manifest = manifest if change is None else await change(draft, manifest)
             draft.finish(manifest)
@@ -210,19 +200,6 @@ def renewal_of(folder: GoldFolder, draft: Draft, *, refresh: bool) -> Renewal | 
     except InputError:
         return None
     return renewal if renewal.manifest.renewed is not None or not renewal.has_same_texts(draft) else None
-
-
-def _manifest(run: Run, config: Config, writer: Writer, paths: Sequence[str]) -> Manifest:
-    manifest = run.books.manifest(
-        config,
-        run.drawn,
-        run.generator,
-        documents=len(run.documents),
-        prompts=writer.prompts,
-        usage=writer.usage(),
-        kinds=run.kinds,
-    ).model_copy(update={"paths": list(paths)})
-    return manifest if run.renewal is None else run.renewal.entered(manifest, run.drawn, run.draft, run.grades_stay)
 
 
 def _result(run: Run, config: Config, manifest: Manifest) -> Result:

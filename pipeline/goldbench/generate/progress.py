@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from goldbench.ports import Progress, Step, StoredRecords, Traffic
+from goldbench.llm.limits import Snapshot
+from goldbench.ports import Progress, Step, StoredRecords
 from goldbench.records.corpus import Chunk
 
 LOOK_S = 0.5
@@ -23,10 +24,10 @@ T = TypeVar("T")
 
 
 class Calling(Protocol):
-    """Calls a model; see ``goldbench.ports.Writing``."""
+    """Calls a model; see ``goldbench.generate.writers.Writing``."""
 
     @property
-    def traffic(self) -> Callable[[], Traffic] | None:
+    def traffic(self) -> Callable[[], Snapshot] | None:
         """The calls under way, or None if there are none to wait for."""
 
     @property
@@ -91,7 +92,7 @@ async def _watch(writing: Calling, step: Step, progress: Progress, calls: int, u
         await asyncio.sleep(LOOK_S)
         traffic = writing.traffic()
         step.tell(traffic.line())
-        speed = traffic.speed()
+        speed = traffic.speed
         elapsed_s = time.monotonic() - begun
         if calls and speed is not None and elapsed_s >= PACE_KNOWN_S:
             pace_s = elapsed_s / speed.calls

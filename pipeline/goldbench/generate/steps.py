@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -24,7 +25,7 @@ from goldbench.formats.documents.worker_pool import memory_note
 from goldbench.formats.jsonl import RecordFile
 from goldbench.generate.answer_search import AnswerSearch
 from goldbench.generate.attempts import FOREIGN, Attempts
-from goldbench.generate.books import Books, Counts, described
+from goldbench.generate.books import described, rejected_by
 from goldbench.generate.draw import Draw
 from goldbench.generate.drawn_queries import DrawnQueries, Standing
 from goldbench.generate.inputs import brief_for, reading, workers_for
@@ -32,11 +33,13 @@ from goldbench.generate.progress import calls_shown, counted
 from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.generate.query_ranks import MEASURED_UP_TO, measure_difficulty
 from goldbench.generate.task_source import TaskSource
+from goldbench.generate.writers import Writing
 from goldbench.goldset.dataset import GoldContents, passages
+from goldbench.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
 from goldbench.goldset.folder import Draft
-from goldbench.ports import Author, Progress, QueryGenerator, Writing
+from goldbench.ports import Author, Progress, QueryGenerator
 from goldbench.records.corpus import Chunk, Document, TitleUse
-from goldbench.records.manifest import UNREADABLE, Failure, KindCount
+from goldbench.records.manifest import UNREADABLE, Failure, KindCount, StageReport
 from goldbench.stages.assemble import add_derived, label_needed
 from goldbench.stages.same_answers import same_answers
 from goldbench.stages.select import Selection, select
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
 
 FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 """How many unreadable documents are named on the screen and in the manifest; all are counted."""
+
+DRAWING_ORDER = "drawing order"
 
 UP_TO = 300
 """How many queries are drawn if no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
@@ -79,7 +84,9 @@ class Run:
     renewal: Renewal | None = None
     grades_stay: bool = False
     """Whether the grades of a judge are taken over, because no judge grades the new set."""
-    books: Books = field(default_factory=Books)
+    started: float = field(default_factory=time.monotonic)
+    reports: list[StageReport] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
 
     documents: RecordFile[Document] = field(init=False)
     chunks: RecordFile[Chunk] = field(init=False)
@@ -128,7 +135,7 @@ class _Skips:
             self._run.progress.note(f"skipped {self.count - FAILURES_SHOWN:,} more, {self.count:,} in all")
 
 
-async def load(run: Run) -> Counts:
+async def load(run: Run) -> StageReport:
     """Decode files and rows into the texts that every span refers to.
 
     A bad one is skipped, counted and named, or ends the run when strict.
@@ -156,16 +163,19 @@ async def load(run: Run) -> Counts:
     if not count:
         raise _nothing_read(skips.failures, skips.count)
     run.accept(run.documents)
-    run.books.failures.extend(skips.failures)
+    run.failures.extend(skips.failures)
     parts = {"shared-lines": left_out.lines, "page-lines": left_out.page_lines, "unseen-characters": left_out.unseen}
-    return Counts(
+    return StageReport(
+        stage="load",
+        reads="files",
+        writes=DOCUMENTS,
         read=count + skips.count,
         written=count,
         failed=skips.count,
-        left_out=parts,
-        shared=left_out.shared,
-        encodings=encodings.counts,
-        uncertain=encodings.listed(),
+        left_out={part: number for part, number in sorted(parts.items()) if number},
+        shared=list(left_out.shared),
+        encodings=dict(sorted(encodings.counts.items())),
+        uncertain=list(encodings.listed()),
     )
 
 
@@ -175,7 +185,7 @@ def _nothing_read(failures: list[Failure], failed: int) -> InputError:
     return InputError(place, f"no document could be read, {amount(failed, 'bad document')}{first}")
 
 
-async def chunk(run: Run) -> Counts:
+async def chunk(run: Run) -> StageReport:
     """Cut the documents into passages, each an exact span; those without any word give no chunk.
 
     A document that takes too long is skipped, counted and named, or ends the run when strict.
@@ -186,20 +196,25 @@ async def chunk(run: Run) -> Counts:
         chunks = cut_documents(documents, workers, size=settings.size, overlap=overlap, on_failure=skips)
         run.chunks = run.draft.chunks.write(chunks)
     skips.tell_others()
-    run.books.failures.extend(skips.failures)
-    return Counts(read=count, written=count - skips.count, failed=skips.count)
+    run.failures.extend(skips.failures)
+    written = count - skips.count
+    return StageReport(stage="chunk", reads=DOCUMENTS, writes=CHUNKS, read=count, written=written, failed=skips.count)
 
 
-async def choose(run: Run) -> Counts:
+async def choose(run: Run) -> StageReport:
     """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
     seed, ready = run.config.generate.seed, run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
         run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell)
     rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
-    return Counts(read=len(run.chunks), written=len(run.selection.order), rules=rules)
+    read = len(run.chunks)
+    written = len(run.selection.order)
+    return StageReport(
+        stage="select", reads=CHUNKS, writes=DRAWING_ORDER, read=read, written=written, **rejected_by(rules)
+    )
 
 
-async def generate(run: Run) -> Counts:
+async def generate(run: Run) -> StageReport:
     """Propose queries, one prompt per chunk, first chunks first, until there are enough.
 
     The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
@@ -215,24 +230,29 @@ async def generate(run: Run) -> Counts:
         languages = ", ".join(f"{amount(count, 'passage')}: {reason}" for reason, count in foreign.most_common())
         run.progress.note(f"Left out, {languages}. {shell_command('models')} lists models that know more languages.")
     run.draft.candidates.write(drawn.candidates)
-    run.books.failures.extend(drawn.failures)
-    return Counts(
+    run.failures.extend(drawn.failures)
+    return StageReport(
+        stage="generate",
+        reads=DRAWING_ORDER,
+        writes=CANDIDATES,
         read=eligible + drawn.groups_drawn,
         written=drawn.chunks_with_candidates,
-        rules={"skipped": drawn.chunks_skipped - foreign.total(), FOREIGN: foreign.total()},
         failed=drawn.chunks_failed,
         unused=eligible - drawn.chunks_drawn,
+        **rejected_by({"skipped": drawn.chunks_skipped - foreign.total(), FOREIGN: foreign.total()}),
     )
 
 
-def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
+def _nothing_drawn(run: Run, renewal: Renewal) -> StageReport:
     """Take what is kept as the whole set; nobody who writes is needed."""
     run.generator = renewal.earlier_generator()
     run.drawn = renewal.standing.joined(DrawnQueries())
     run.kinds = renewal.kinds()
     run.draft.candidates.write(run.drawn.candidates)
     eligible = len(run.selection.order)
-    return Counts(read=eligible, written=0, unused=eligible)
+    return StageReport(
+        stage="generate", reads=DRAWING_ORDER, writes=CANDIDATES, read=eligible, written=0, unused=eligible
+    )
 
 
 async def _draw(run: Run) -> None:
@@ -295,7 +315,7 @@ async def _choose_style(
     return attempts
 
 
-async def check(run: Run) -> Counts:
+async def check(run: Run) -> StageReport:
     """Write the queries that passed every check, and the rest with its reason; the checks ran during `generate`."""
     drawn = run.drawn
     if drawn.queries and len(run.chunks) <= MEASURED_UP_TO:
@@ -306,15 +326,18 @@ async def check(run: Run) -> Counts:
     if drawn.unanswerable:
         run.draft.unanswerable_judgments.write(drawn.judgments)
     run.draft.rejections.write(drawn.rejections)
-    return Counts(
+    return StageReport(
+        stage="check",
+        reads=CANDIDATES,
+        writes=QUERIES,
         read=len(drawn.candidates),
         written=len(drawn.queries) + len(drawn.unanswerable),
-        rules=Counter(item.filter for item in drawn.rejections if item.candidate is not None),
         failed=sum(failure.stage != "generate" for failure in drawn.failures),
+        **rejected_by(Counter(item.filter for item in drawn.rejections if item.candidate is not None)),
     )
 
 
-async def assemble(run: Run) -> Counts:
+async def assemble(run: Run) -> StageReport:
     """Label the chunks that hold the evidence and write the gold set; its corpus holds every chunk."""
     queries, chunks = run.drawn.queries, run.chunks
     relevance = {
@@ -332,4 +355,4 @@ async def assemble(run: Run) -> Counts:
         run.renewal.write_retired(run.draft)
         metadata |= run.renewal.metadata(judged=graded)
     run.draft.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived))
-    return Counts(read=len(queries), written=len(queries))
+    return StageReport(stage="assemble", reads=QUERIES, writes=DATASET, read=len(queries), written=len(queries))

@@ -74,7 +74,7 @@ class TaskSource:
             size=2 if compares else self.settings.multi_hop.passages,
             across_documents=compares or self.settings.multi_hop.across_documents,
         )
-        return (self.task(*group.positions) for group in groups)
+        return (self.task(*group) for group in groups)
 
     def _with_neighbours(self, source: int) -> Task:
         """Return the task about a passage and those that are most like it."""

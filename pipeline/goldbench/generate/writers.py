@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldbench.config import Config, Generation, Generator, JudgeMethod, PromptStyle
 from goldbench.errors import Message, NotAsked, UsageError, explained
-from goldbench.generate.answer_search import ModelPoolJudge
 from goldbench.llm.budget import Budget
 from goldbench.llm.catalogue import ModelFile
+from goldbench.llm.limits import Snapshot
 from goldbench.llm.local.machine import check_graphics
 from goldbench.llm.local.model_file import find_model
 from goldbench.llm.prices import check_price
 from goldbench.llm.server_settings import OPENAI_KEY, ModelSettings
-from goldbench.ports import Brief, ChatModel, Proposal, QueryGenerator, StoredRecords, Writing
+from goldbench.ports import Brief, ChatModel, Proposal, QueryGenerator, StoredRecords
 from goldbench.prompts.loader import Prompt, PromptError, load
 from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.records.corpus import Chunk
@@ -33,7 +34,7 @@ from goldbench.stages.generate import (
     notes_of,
     prompts_of_kinds,
 )
-from goldbench.stages.judge import YES_NO
+from goldbench.stages.judge import YES_NO, ManyJudge, YesNoJudge
 
 if TYPE_CHECKING:
     from goldbench.llm.rehearsal import Planning
@@ -48,6 +49,26 @@ TINY_MODEL = 3e8
 
 WAVE = 100_000
 """How many chunks (or pairs to judge) are worked on at once with batches: enough to put a whole wave into one batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """The generator of one run, open.
+
+    ``at_once`` is the number of chunks to work on at once, None for the caller's own number. ``traffic`` gives the
+    state of the calls, None where no call is waited for; calls older than ``patience_s`` seconds are shown. ``kinds``
+    writes the kinds of queries beyond a single passage, None where nobody can; ``pool_judge`` looks for answers to
+    those that nothing should answer. ``other_style`` asks the same model in the other prompt style, None where the
+    style is settled.
+    """
+
+    generator: QueryGenerator
+    other_style: QueryGenerator | None = None
+    at_once: int | None = None
+    traffic: Callable[[], Snapshot] | None = None
+    patience_s: float = 30.0
+    kinds: ModelKindWriter | None = None
+    pool_judge: ManyJudge | YesNoJudge | None = None
 
 
 class OfflineWriter:
@@ -124,14 +145,14 @@ class ModelWriter:
         """Open the path to the model."""
         from goldbench.generate.larger_model import larger_model
         from goldbench.llm.model_path import open_model
-        from goldbench.llm.preflight import tell_unusual
+        from goldbench.llm.preflight import tell_limits
 
         settings = ModelSettings.of(self.config.model)
         self.budget = self.budget or Budget(settings)
         with open_answers(self._answers, replay=self._replay) as answers:
             opened = open_model(settings, answers=answers, replay=self._replay, batch=self.batches, budget=self.budget)
             async with opened as chat:
-                tell_unusual(chat, settings, self.say)
+                tell_limits(chat, settings, self.say)
                 if settings.file and is_tiny(self.config) and (advice := larger_model()) is not None:
                     self.say(advice)
                 try:
@@ -207,16 +228,14 @@ class ModelWriter:
             max_answer_tokens=model.answer_tokens(),
         )
 
-    def _pool_judge(self, chat: ChatModel) -> ModelPoolJudge | None:
-        if GRADE_MANY not in self._prompts:
+    def _pool_judge(self, chat: ChatModel) -> ManyJudge | YesNoJudge | None:
+        prompt = self._prompts.get(GRADE_MANY)
+        if prompt is None:
             return None
-        from goldbench.stages.judge import ManyJudge, YesNoJudge
-
         name, stage = self.config.model.name or "", "answer check"
         if self.config.grade.method is JudgeMethod.YES_NO:
-            return ModelPoolJudge(YesNoJudge(model=chat, name=name, prompt=self._prompts[GRADE_MANY], stage=stage))
-        many = self._prompts[GRADE_MANY]
-        return ModelPoolJudge(ManyJudge(model=chat, name=name, prompt=many, stage=stage, rubric=self.rubric))
+            return YesNoJudge(model=chat, name=name, prompt=prompt, stage=stage)
+        return ManyJudge(model=chat, name=name, prompt=prompt, stage=stage, rubric=self.rubric)
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return what the calls so far cost, by stage."""

@@ -459,7 +459,7 @@ class _Pace:
         self._before = self._calls()
 
     def _calls(self) -> int:
-        speed = self._panel.traffic().speed() if self._panel.traffic else None
+        speed = self._panel.traffic().speed if self._panel.traffic else None
         return speed.calls if speed else 0
 
     def seconds_a_call(self) -> float | None:

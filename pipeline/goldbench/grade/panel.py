@@ -12,13 +12,14 @@ from goldbench.config import Config, JudgeMethod, Panel
 from goldbench.errors import Message, UsageError
 from goldbench.generate.writers import model_not_named, only_model, open_answers, prompt_of, with_local_models
 from goldbench.llm.budget import Budget
+from goldbench.llm.limits import Snapshot
 from goldbench.llm.model_path import ModelPath, open_model
-from goldbench.llm.preflight import tell_unusual
+from goldbench.llm.preflight import tell_limits
 from goldbench.llm.prices import added, check_price
 from goldbench.llm.rehearsal import PlannedStage, Planning
 from goldbench.llm.server_settings import PATIENCE_S, ModelSettings
 from goldbench.llm.store import read_unchanged
-from goldbench.ports import ChatModel, Traffic
+from goldbench.ports import ChatModel
 from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.records.manifest import StageUsage
 from goldbench.retrieval.system_settings import EmbeddingSettings
@@ -43,7 +44,7 @@ class Assessors:
     others: tuple[Judge, ...]
     everybody: bool
     alternative: YesNoJudge | None = None
-    traffic: Callable[[], Traffic] | None = None
+    traffic: Callable[[], Snapshot] | None = None
     patience_s: float = PATIENCE_S
 
     @property
@@ -111,7 +112,7 @@ class ModelPanel:
         """The settings of the first judge."""
         return self._settings[self._name]
 
-    def _assemble(self, models: Mapping[str, ChatModel], *, traffic: Callable[[], Traffic] | None = None) -> Assessors:
+    def _assemble(self, models: Mapping[str, ChatModel], *, traffic: Callable[[], Snapshot] | None = None) -> Assessors:
         """Return the assessors over open models, by name."""
         panel = Assessors(
             first=Judge(model=models[self._name], name=self._name, prompt=self._first, rubric=self._rubric),
@@ -145,7 +146,7 @@ class ModelPanel:
                         settings, answers=answers, replay=self.replay, batch=self.batches, budget=budget
                     )
                     paths[name] = await stack.enter_async_context(opened)
-                    tell_unusual(paths[name], settings, self._say)
+                    tell_limits(paths[name], settings, self._say)
                 quiet = self.replay or self.batches is not None
                 traffic = None if quiet else paths[self._name].snapshot
                 try:

@@ -23,13 +23,14 @@ from goldbench.generate.inputs import brief_for, cut
 from goldbench.generate.progress import calls_shown
 from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.generate.task_source import TaskSource
-from goldbench.generate.writers import ModelWriter, open_answers, writer_for
+from goldbench.generate.writers import ModelWriter, Writing, open_answers, writer_for
 from goldbench.grade.calls import Answers, Asking, Slot, by_key, choose_judge
 from goldbench.grade.panel import CANARY, ModelPanel
+from goldbench.llm.limits import Snapshot, Speed
 from goldbench.llm.preflight import Trait, preflight
 from goldbench.llm.probe import probe
 from goldbench.llm.server_settings import ModelSettings
-from goldbench.ports import Progress, Speed, Traffic, Writing
+from goldbench.ports import Progress
 from goldbench.records.corpus import Chunk, Document, Evidence
 from goldbench.records.judgment import Canary
 from goldbench.records.manifest import CanaryVerdict, StageUsage
@@ -142,7 +143,7 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
 class _Asking(NamedTuple):
     """The calls of a path, as `calls_shown` takes them."""
 
-    traffic: Callable[[], Traffic]
+    traffic: Callable[[], Snapshot]
     patience_s: float
 
 
@@ -198,7 +199,7 @@ async def _written(
             drawn = await draw.draw()
         except ModelUnfit as unfit:
             tried.findings.append(Finding(f"writing, prompt style {style}", str(unfit), good=False))
-        speed = writing.traffic().speed() if writing.traffic else None
+        speed = writing.traffic().speed if writing.traffic else None
     if drawn is not None:
         tried.findings += [_writing(drawn, style), _speed(speed, drawn)]
     return drawn

@@ -17,19 +17,19 @@ from goldbench.generate import flow
 from goldbench.generate.books import describe_shaping
 from goldbench.generate.steps import UP_TO, Run
 from goldbench.generate.users_queries import UsersQueries, draw_users_queries
+from goldbench.generate.writers import Writing
 from goldbench.goldset.dataset import GoldContents, passages
 from goldbench.goldset.file_names import UNLABELLED, USERS, answers_beside
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
 from goldbench.grade.build_order import BuildOrder, expected, opened_grading
 from goldbench.grade.pool import open_pools, read_gradable, waiting_pool
 from goldbench.grade.session import GradingResult
-from goldbench.ports import Progress, Writing
+from goldbench.ports import Progress
 from goldbench.records.corpus import Chunk
 from goldbench.records.manifest import Manifest, StageReport
 from goldbench.records.query import UnlabelledQuery
 from goldbench.report.build_text import passed_over
 from goldbench.stages.check.single_checks import query_id
-from goldbench.stages.log_sample import Band
 from goldbench.stages.pool import language_of
 
 
@@ -41,13 +41,11 @@ class UsersOrder:
         order: What is to be built, from which documents, and where.
         log: The log.
         names: Names of people; queries that hold one are left out.
-        shares: The shares of head, torso and tail; None for the usual ones.
     """
 
     order: BuildOrder
     log: Log
     names: tuple[str, ...] = ()
-    shares: dict[Band, float] | None = None
 
     def drawn(self) -> UsersQueries:
         """Return the queries of the log that the set gets.
@@ -57,12 +55,12 @@ class UsersOrder:
         """
         generate = self.order.config.generate
         count = generate.queries or UP_TO
-        return draw_users_queries(self.log, count, names=self.names, shares=self.shares, seed=generate.seed)
+        return draw_users_queries(self.log, count, names=self.names, seed=generate.seed)
 
     def policy(self) -> ReplacePolicy:
         """Return what decides whether the set may take its folder: the settings, and the queries of the log."""
         logged = sorted((text, query.text, query.count) for text, query in self.log.queries.items())
-        rules = [sorted(self.names), sorted((self.shares or {}).items())]
+        rules = [sorted(self.names)]
         queries = hashlib.sha256(json.dumps([logged, rules]).encode("utf-8", "surrogatepass")).hexdigest()
         config = self.order.config
         whole = hashlib.sha256(f"{config.fingerprint({})} {queries}".encode()).hexdigest()
@@ -193,7 +191,7 @@ def _manifest(run: Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
         rules=dict(drawn.personal),
     )
     return Manifest(
-        **stamp(run.books.started),
+        **stamp(run.started),
         generator=USERS,
         evidence_level=USERS,
         config_sha256=users.policy().config_sha256,
@@ -201,8 +199,8 @@ def _manifest(run: Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
         documents=len(run.documents),
         target=users.order.config.generate.queries,
         queries=0,
-        stages=[*run.books.reports, report],
-        failures=run.books.failures,
+        stages=[*run.reports, report],
+        failures=run.failures,
     )
 
 

@@ -203,8 +203,8 @@ def _is_about(name: str, param: str, message: str) -> bool:
 class Lessons:
     """What one run has learnt of a model's dialect. ``settled`` is true once the dialect has worked.
 
-    ``heard`` is the first body with a reply. ``on_settled`` is called when a server that was not known has answered for
-    the first time; ``on_shortened`` once, with the tokens read and the words of a prompt that the server cut short.
+    ``heard`` is the first body with a reply. ``on_shortened`` is called once, with the tokens read and the words of a
+    prompt that the server cut short.
     """
 
     def __init__(
@@ -216,7 +216,6 @@ class Lessons:
         self.dialect = first_dialect(remembered, cautious=cautious)
         self.settled = remembered is not None
         self.heard: Mapping[str, Any] | None = None
-        self.on_settled: Callable[[], None] = lambda: None
         self.on_shortened: Callable[[int, int], None] = lambda _read, _words: None
         self._is_shortened = False
         self._errors = 0
@@ -249,8 +248,6 @@ class Lessons:
         if self.settled or sent != self.dialect:
             return
         self.settled = True
-        if self.heard is not None:
-            self.on_settled()
         if self._store is not None and not self._is_guess:  # the errors behind a guess may have passed by the next run
             await self._store.remember_dialect(self._settings.shown_url(), self._settings.name, sent.dumps())
 

@@ -16,7 +16,7 @@ from goldbench.llm.budget import Budget, Reservation
 from goldbench.llm.exchange import Cause
 from goldbench.llm.prices import Accounts
 from goldbench.llm.server_settings import PATIENCE_S, ModelSettings
-from goldbench.ports import Speed, Usage
+from goldbench.ports import Usage
 from goldbench.text.display import dollars
 
 _log = logging.getLogger(__name__)
@@ -46,8 +46,20 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True)
+class Speed:
+    """How many calls were answered, the seconds they took together, and the tokens that they wrote."""
+
+    calls: int
+    seconds: float
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The state of the calls, for a progress line. ``oldest`` holds the oldest calls in flight and their seconds."""
+    """The state of the calls, for a progress line.
+
+    ``oldest`` holds the oldest calls in flight and their seconds; ``speed`` is None before the first answer.
+    """
 
     in_flight: int
     done: int
@@ -56,11 +68,7 @@ class Snapshot:
     usd: float
     server_gone: bool
     oldest: tuple[tuple[str, float], ...]
-    answered: Speed | None = None
-
-    def speed(self) -> Speed | None:
-        """Return how fast calls are answered, None before the first answer."""
-        return self.answered
+    speed: Speed | None = None
 
     def line(self) -> str:
         """Return the state as one line."""
@@ -235,7 +243,7 @@ class Gate:
             usd=self.budget.usd,
             server_gone=self.is_gone,
             oldest=tuple((ticket.label, now - ticket.since) for ticket in oldest),
-            answered=Speed(self.answered, self._answer_s, self._answer_tokens) if is_measured else None,
+            speed=Speed(self.answered, self._answer_s, self._answer_tokens) if is_measured else None,
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from goldbench.errors import UsageError
-from goldbench.llm.batch import Batch, BatchLimits
+from goldbench.llm.batch import Batch
 from goldbench.llm.budget import Budget
 from goldbench.llm.calls import AnswerRecord, Call, LimitedCalls, repaired
 from goldbench.llm.chat import ChatAnswer, ChatExchange, Post
@@ -66,7 +66,6 @@ async def open_model(
     answers: AnswerStore | None = None,
     replay: bool = False,
     batch: Callable[[str], None] | None = None,
-    batch_limits: BatchLimits | None = None,
     budget: Budget | None = None,
     anew: bool = False,
 ) -> AsyncIterator[ModelPath]:
@@ -77,7 +76,6 @@ async def open_model(
         answers: An open store; None stores nothing, and every call is paid.
         replay: Whether to answer from the store alone; no client is made and no address is resolved.
         batch: Takes a line about every batch that is sent or ends; None sends single calls.
-        batch_limits: The size of a batch.
         budget: What was spent on another path that shares the caps.
         anew: Whether to ask as if nothing were stored; how the server is asked is remembered, replies are not.
 
@@ -112,7 +110,7 @@ async def open_model(
                 ask = _single_calls(post, gate, lessons)
             else:
                 assert answers is not None
-                batches = Batch(client, answers, gate, lessons, batch, batch_limits or BatchLimits())
+                batches = Batch(client, answers, gate, lessons, batch)
                 await opened.enter_async_context(batches)
                 ask = batches.complete
             ask = functools.partial(repaired, ask=ask)  # shows a misfit to the model once

@@ -21,7 +21,6 @@ from goldbench.ports import ChatRequest
 from goldbench.prompts.loader import load
 from goldbench.records.manifest import StageUsage
 from goldbench.records.replies import Verdict
-from goldbench.text.display import shell_command
 
 PROMPT, STAGE = "preflight.v1", "preflight"
 _TOKENS = 200
@@ -82,10 +81,8 @@ async def preflight(
         return _traits(path.lessons, fault), path.usage(), answers_come
 
 
-def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], None]) -> None:
-    """Have a line said about a model file that is slow here, or about a server that is not as most.
-
-    That is one that was not known and answers in another way, or one that cuts prompts short.
+def tell_limits(path: ModelPath, settings: ModelSettings, say: Callable[[str], None]) -> None:
+    """Have a line said about a model file that is slow here, or a server that cuts prompts short.
 
     Args:
         path: The open path to the model.
@@ -99,12 +96,6 @@ def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], 
         tell_slow(settings, say)
         return
 
-    def tell_traits() -> None:
-        unusual = _unusual(_traits(lessons, None))
-        if unusual:
-            command = shell_command("doctor", **{"try": ""})
-            say(f"Note: {settings.name} at {settings.shown_url()}: {unusual} ({command} shows all).")
-
     def tell_shortened(read: int, words: int) -> None:
         server = f"{settings.name} at {settings.shown_url()}"
         note = Message(
@@ -114,7 +105,6 @@ def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], 
         )
         say(note)
 
-    lessons.on_settled = tell_traits
     lessons.on_shortened = tell_shortened
 
 
@@ -129,15 +119,6 @@ def tell_slow(settings: ModelSettings, say: Callable[[str], None]) -> None:
     say(
         f"Note: {settings.name} has {megabytes / 1000:.1f} GB and no graphics card here, so that a query takes about "
         f"{seconds:,.0f} s: a server with one is faster, and so is a smaller model."
-    )
-
-
-def _unusual(traits: list[Trait]) -> str:
-    """Return what is not as with most servers, and what to set."""
-    return "; ".join(
-        f"{trait.what}: {trait.says}" + (f" ({trait.setting})" if trait.setting else "")
-        for trait in traits
-        if trait.good is None and (trait.what != "parameters" or "refuses" in trait.says)
     )
 
 

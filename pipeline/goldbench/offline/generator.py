@@ -41,8 +41,7 @@ class OfflineGenerator:
         drawn = [(chunk_id, text[:LONGEST_TEXT]) for chunk_id, text in sample.chunks()]
         self._analysis = Analysis([text for _, text in drawn])
         pool = Pool(drawn, self._analysis)
-        self._maker = QueryMaker(analysis=self._analysis, pool=pool, least_borrowed=0.0)
-        self._maker_again = QueryMaker(analysis=self._analysis, pool=pool, least_borrowed=BORROWED_AGAIN)
+        self._maker = QueryMaker(analysis=self._analysis, pool=pool)
 
     async def propose(self, brief: Brief) -> Proposal:
         """Return up to ``per_chunk`` different queries, or the reason why the chunk gives none."""
@@ -69,7 +68,7 @@ class OfflineGenerator:
         """
         passage = Passage.of(brief.chunk.chunk_id, brief.chunk.text, self._analysis)
         draws = Draws(self._seed, brief.chunk.chunk_id, "rewrite", 1)
-        draft = self._maker_again.make(passage, draws, brief.constraints)
+        draft = self._maker.make(passage, draws, brief.constraints, least_borrowed=BORROWED_AGAIN)
         if draft is None or draft.text == candidate.text:
             return None
         return self._candidate(brief, draft).model_copy(update={"first_text": candidate.text})

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import regex
+
 from goldbench.offline.analysis import LONGEST_TEXT, Analysis, Token
-from goldbench.offline.constraints_kept import allowed_terms, fitted_terms, obeys
 from goldbench.offline.corpus_sample import Neighbourhood, Pool
-from goldbench.offline.stretches import heaviest_piece, pieces
 from goldbench.records.query import Constraints
+from goldbench.text.boundaries import sentence_spans
 from goldbench.text.draws import Draws
-from goldbench.text.words import query_words
+from goldbench.text.words import query_words, words
 
 MEAN_WORDS = 7
 """Mean number of content words of a query; people's questions to the measured collections have five to nine."""
@@ -37,6 +38,11 @@ ASKING = 1
 """Function words that a query has beyond a text of its length, because people ask with a question word."""
 SENTENCE_STEMS = 4
 """Fewest different content words of a sentence that a query is made from."""
+LONGEST_PIECE = 300
+"""Most characters of a sentence that a query stands for; a longer one is cut into parts."""
+_BREAK = regex.compile(r"[,;:，、；：،؛]|\s")
+_COMBINING = regex.compile(r"\p{M}")
+_MARK = regex.compile(r"[\p{P}\p{S}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,28 +109,29 @@ class QueryMaker:
     Args:
         analysis: Cuts texts into words.
         pool: The sampled chunks.
-        least_borrowed: Lowest share of words from similar chunks, 0 to 1.
     """
 
-    def __init__(self, *, analysis: Analysis, pool: Pool, least_borrowed: float) -> None:
+    def __init__(self, *, analysis: Analysis, pool: Pool) -> None:
         self._analysis = analysis
         self._pool = pool
-        self._least_borrowed = least_borrowed
         self._density = pool.density(NEIGHBOURS + 1)
 
-    def make(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
+    def make(
+        self, passage: Passage, draws: Draws, constraints: Constraints, *, least_borrowed: float = 0.0
+    ) -> Draft | None:
         """Return words of one sentence, with words that the passage lacks from one of the most similar chunks.
 
         Args:
             passage: The chunk to write about.
             draws: The random numbers of this query.
             constraints: The user's constraints.
+            least_borrowed: Lowest share of words from similar chunks, 0 to 1.
         """
         sentences = passage.sentences()
         evidence = _drawn("sentence", passage, sentences, draws)
         source = passage if evidence is None else sentences[evidence]
         near = self._pool.neighbourhood(passage.chunk_id, passage.counts(), NEIGHBOURS)
-        share = max(self._least_borrowed, BORROWED * self._density)
+        share = max(least_borrowed, BORROWED * self._density)
         size, strange = _sizes(constraints, draws, share)
         subject = {stem: 1 + self._density * near.shared.get(stem, 0) for stem in source.counts()}
         own = draws.race("own", subject, max(2, size - strange))
@@ -214,3 +221,91 @@ def _drawn(
 
 def _after(token: Token, passage: Passage) -> Token:
     return token._replace(start=token.start + len(passage.text), end=token.end + len(passage.text))
+
+
+def allowed_terms(forms: Iterable[str], constraints: Constraints) -> list[str]:
+    """Return the forms that a keyword query may use, split at their marks if no punctuation is allowed."""
+    found: list[str] = []
+    for form in forms:
+        parts = [form] if constraints.punctuation else _MARK.sub(" ", form).split()
+        found.extend(part for part in parts if not _is_banned(part, constraints))
+    return list(dict.fromkeys(found))
+
+
+def fitted_terms(ranked: Sequence[str], constraints: Constraints) -> list[str]:
+    """Return the first terms that together fit into the allowed length; none if that leaves too few words."""
+    chosen: list[str] = []
+    for term in ranked:
+        if _fits(" ".join([*chosen, term]), constraints):
+            chosen.append(term)
+    text = " ".join(chosen)
+    return chosen if obeys(text, constraints) else []
+
+
+def obeys(text: str, constraints: Constraints) -> bool:
+    """Return whether the text obeys every constraint that can be checked on the text alone."""
+    return (
+        len(words(text)) >= constraints.min_words
+        and _fits(text, constraints)
+        and not _is_banned(text, constraints)
+        and (constraints.punctuation or not _MARK.search(text))
+    )
+
+
+def _fits(text: str, constraints: Constraints) -> bool:
+    short = constraints.max_characters is None or len(text) <= constraints.max_characters
+    return short and len(words(text)) <= constraints.max_words
+
+
+def _is_banned(text: str, constraints: Constraints) -> bool:
+    folded = text.casefold()
+    return any(word.casefold() in folded for word in constraints.banned)
+
+
+def pieces(text: str) -> list[tuple[int, int]]:
+    """Return the sentences of a text as spans, in order, long ones cut after a comma or at a space."""
+    return [part for start, end in sentence_spans(text) for part in _parts(text, start, end)]
+
+
+def heaviest_piece(text: str, tokens: Sequence[Token], weights: Mapping[str, float]) -> tuple[int, int]:
+    """Return the piece with the highest weight of different stems, the first if several have it.
+
+    Args:
+        text: The passage; at least one character is not white space.
+        tokens: Its words, in order.
+        weights: Weight of each stem that counts, 0 or more.
+    """
+    best, most = (0, 0), -1.0
+    place = 0
+    for start, end in pieces(text):
+        inside: set[str] = set()
+        while place < len(tokens) and tokens[place].start < end:
+            inside.add(tokens[place].stem)
+            place += 1
+        # Summed in a fixed order: rounding must not depend on the hash seed.
+        weight = sum(weights[stem] for stem in sorted(inside) if stem in weights)
+        if weight > most:
+            best, most = (start, end), weight
+    return best
+
+
+def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > LONGEST_PIECE:
+        cut = _cut(text, start)
+        trimmed = text[start:cut].rstrip()
+        if trimmed:
+            yield start, start + len(trimmed)
+        start = cut + len(text[cut:end]) - len(text[cut:end].lstrip())
+    if start < end:
+        yield start, end
+
+
+def _cut(text: str, start: int) -> int:
+    """Return the end of a part: after the last break in its second half, else before the last letter that fits."""
+    breaks = [int(found.end()) for found in _BREAK.finditer(text, start + LONGEST_PIECE // 2, start + LONGEST_PIECE)]
+    if breaks:
+        return breaks[-1]
+    cut = start + LONGEST_PIECE
+    while cut > start + LONGEST_PIECE // 2 and _COMBINING.match(text, cut):
+        cut -= 1
+    return cut

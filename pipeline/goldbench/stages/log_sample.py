@@ -1,6 +1,6 @@
 """A sample of the queries of a log, drawn from its head, torso and tail.
 
-Reads: how often each query was asked, the share of each band, a seed. Writes: the queries drawn, and what they stand
+Reads: how often each query was asked, a seed. Writes: the queries drawn, and what they stand
 for in the log.
 Fails: never; where a band holds fewer queries than its share, the others give the rest.
 
@@ -16,7 +16,6 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from math import fsum
 
 from goldbench.text.draws import Draws
 from goldbench.text.shares import quotas
@@ -31,7 +30,7 @@ class Band(StrEnum):
 
 
 SHARES: Mapping[Band, float] = {Band.HEAD: 0.3, Band.TORSO: 0.4, Band.TAIL: 0.3}
-"""The share of each band in a sample, unless others are given."""
+"""The share of each band in a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +85,7 @@ def bands_of(frequencies: Mapping[str, int]) -> dict[str, Band]:
     return bands
 
 
-def draw_sample(
-    frequencies: Mapping[str, int], count: int, *, shares: Mapping[Band, float] | None = None, seed: int = 0
-) -> LogSample:
+def draw_sample(frequencies: Mapping[str, int], count: int, *, seed: int = 0) -> LogSample:
     """Return queries of a log, drawn by the shares of head, torso and tail.
 
     Within a band every query is as likely as any other. Each has a place of its own in the draw, made of the seed and
@@ -97,13 +94,12 @@ def draw_sample(
     Args:
         frequencies: How often each query was asked, 1 or more, by its folded text.
         count: Queries to draw, 0 or more; all are given if the log holds fewer.
-        shares: Share of each band, 0 to 1, adding up to more than 0; by default ``SHARES``.
         seed: Another seed draws other queries.
     """
     bands: dict[Band, list[str]] = {band: [] for band in Band}
     for query, band in bands_of(frequencies).items():
         bands[band].append(query)
-    wanted = _counts({band: len(queries) for band, queries in bands.items()}, count, shares or SHARES)
+    wanted = _counts({band: len(queries) for band, queries in bands.items()}, count)
     draws = Draws("log sample", seed)
     drawn: list[UsersQuery] = []
     counted: dict[Band, BandCount] = {}
@@ -116,19 +112,13 @@ def draw_sample(
     return LogSample(tuple(sorted(drawn, key=lambda query: (-query.frequency, query.text))), counted)
 
 
-def _counts(held: Mapping[Band, int], count: int, shares: Mapping[Band, float]) -> dict[Band, int]:
-    """Return how many queries to draw from each band; what a band lacks goes to the others by their shares.
-
-    A band whose share is 0 gives queries only if the others have too few.
-    """
+def _counts(held: Mapping[Band, int], count: int) -> dict[Band, int]:
+    """Return how many queries to draw from each band; what a band lacks goes to the others by their shares."""
     left = min(count, sum(held.values()))
     given = dict.fromkeys(held, 0)
     while left:
-        open_bands = [band for band in held if given[band] < held[band]]
-        weights = {band: shares.get(band, 0.0) for band in open_bands}
-        if fsum(weights.values()) <= 0:
-            weights = dict.fromkeys(open_bands, 1.0)
-        for band, part in quotas(weights, left).items():
+        open_shares = {band: share for band, share in SHARES.items() if given[band] < held[band]}
+        for band, part in quotas(open_shares, left).items():
             taken = min(part, held[band] - given[band])
             given[band] += taken
             left -= taken

@@ -1,4 +1,4 @@
-"""Noisy forms of accepted queries: typing errors, dropped words, mixed case, another script. No model is asked.
+"""Noisy forms of accepted queries: typing errors and dropped words. No model is asked.
 
 Reads: an accepted query. Writes: a candidate that asks the same with an error in it, linked to the query.
 Fails: never; a query without a place for any noise has no noisy form.
@@ -6,8 +6,7 @@ Fails: never; a query without a place for any noise has no noisy form.
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 import regex
@@ -17,7 +16,6 @@ from goldbench.text import table
 from goldbench.text.draws import Draws
 from goldbench.text.keyboards import neighbours
 from goldbench.text.scripts import is_spaceless
-from goldbench.text.transliteration import in_latin
 
 GENERATOR = "noise"
 """The generator of noisy queries."""
@@ -28,15 +26,10 @@ class Noise(StrEnum):
 
     TYPING = "typing"
     DROPPED_WORDS = "dropped-words"
-    MIXED_CASE = "mixed-case"
-    TRANSLITERATION = "transliteration"
 
 
-MOST = {Noise.TYPING: 0.1, Noise.DROPPED_WORDS: 0.34, Noise.MIXED_CASE: 0.34}
-"""The largest share that a noise changes: of the letters, of the words, of the letters (0.1 = 10 %).
-
-Transliteration writes every word in Latin letters that may be changed.
-"""
+MOST = {Noise.TYPING: 0.1, Noise.DROPPED_WORDS: 0.34}
+"""The largest share that a noise changes: of the letters, of the words (0.1 = 10 %)."""
 _MOST_TYPED = 3
 """Most typing errors in one query, however long it is."""
 _SHORTEST = 4
@@ -99,14 +92,8 @@ def noisy_text(text: str, noise: Noise, draws: Draws, *, language: str | None) -
         draws: The random numbers.
         language: ISO 639-1 code, which tells the keyboard and the words that may be dropped; None if it is not known.
     """
-    make: dict[Noise, Callable[[list[str], Draws, str | None], list[str]]] = {
-        Noise.TYPING: _mistyped,
-        Noise.DROPPED_WORDS: _shortened,
-        Noise.MIXED_CASE: _mixed,
-        Noise.TRANSLITERATION: _transliterated,
-    }
-    parts = _parts(text)
-    found = "".join(make[noise](parts, draws, (language or "").split("-")[0] or None)).strip()
+    make = _mistyped if noise is Noise.TYPING else _shortened
+    found = "".join(make(_parts(text), draws, (language or "").split("-")[0] or None)).strip()
     return None if found in {"", text.strip()} else found
 
 
@@ -202,33 +189,3 @@ def _shortened(parts: list[str], draws: Draws, language: str | None) -> list[str
     dropped = set(map(int, draws.shuffled("dropped", map(str, droppable))[: 1 + int(draws.uniform("count") * most)]))
     kept = [number for number in range(1, len(parts), 2) if number not in dropped]
     return [parts[0], *(piece for place in kept for piece in (parts[place], parts[place + 1]))] if kept else parts
-
-
-def _mixed(parts: list[str], draws: Draws, language: str | None) -> list[str]:
-    """Change the case of some letters."""
-    unsafe = "iıIİ" if language in {"tr", "az"} else ""
-    cased = [
-        (place, at)
-        for place in _changeable(parts)
-        for at, letter in enumerate(parts[place])
-        if len(letter.swapcase()) == 1 and letter.swapcase().swapcase() == letter != letter.swapcase()
-        and letter not in unsafe
-    ]  # fmt: skip
-    most = min(int(MOST[Noise.MIXED_CASE] * _letters(parts)), len(cased))
-    if most < 1:
-        return parts
-    made = [list(part) for part in parts]
-    names = {f"{place} {at}": (place, at) for place, at in cased}
-    for name in draws.shuffled("case", names)[: 1 + int(draws.uniform("flips") * most)]:
-        place, at = names[name]
-        made[place][at] = made[place][at].swapcase()
-    return ["".join(part) for part in made]
-
-
-def _transliterated(parts: list[str], _: Draws, language: str | None) -> list[str]:
-    """Write words in plain Latin letters, as people without the right keyboard do."""
-    changeable = set(_changeable(parts))
-    return [
-        in_latin(unicodedata.normalize("NFC", part), language) if position in changeable else part
-        for position, part in enumerate(parts)
-    ]

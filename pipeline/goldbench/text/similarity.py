@@ -25,8 +25,6 @@ A changed word of 1.6 characters (the usual length of a Chinese word) touches 8 
 w words, the same share as 5 of w: texts that differ in the same number of words are about as similar in any script.
 """
 
-_LONG = 100_000
-"""Characters above which a text is hashed alone."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
 
@@ -53,36 +51,7 @@ def shingles(text: str) -> Shingles:
     share a hash about once in 10**19 pairs; equal hashes are taken for equal shingles.
     """
     tokens = encoded_terms(text)
-    return distinct(_in_rows(tokens, min(_size(text), len(tokens)))) if tokens else np.empty(0, np.uint64)
-
-
-def shingles_of(texts: Sequence[str]) -> list[Shingles]:
-    """Return the hashes of the shingles of each text, in the order of the text and with repetitions; see `shingles`.
-
-    The texts are hashed in one call.
-    """
-    shingles: list[Shingles] = []
-    together: list[list[bytes]] = []
-    for text in texts:
-        tokens, size = encoded_terms(text), _size(text)
-        alone = size != WORDS or len(tokens) < size or len(text) > _LONG
-        together.append([] if alone else tokens)
-        shingles.append(_in_rows(tokens, min(size, len(tokens))) if alone and tokens else np.empty(0, np.uint64))
-    every = [token for tokens in together for token in tokens]
-    if every:
-        rows, first = _in_rows(every, WORDS), 0
-        for position, tokens in enumerate(together):
-            if tokens:
-                shingles[position] = rows[first : first + len(tokens) - WORDS + 1]
-                first += len(tokens)
-    return shingles
-
-
-def distinct(hashes: Shingles) -> Shingles:
-    """Return the different hashes, sorted."""
-    ordered = np.sort(hashes)
-    repeated = ordered[1:] == ordered[:-1]
-    return ordered[np.concatenate(([True], ~repeated))] if repeated.any() else ordered
+    return np.unique(_in_rows(tokens, min(_size(text), len(tokens)))) if tokens else np.empty(0, np.uint64)
 
 
 def _size(text: str) -> int:
@@ -94,23 +63,23 @@ def _in_rows(tokens: Sequence[bytes], size: int) -> Shingles:
     """Return the hash of each of the rows of ``size`` tokens, at least one of which there is."""
     hashes = np.fromiter(map(xxh3_64_intdigest, tokens), np.uint64, len(tokens))
     count = len(tokens) - size + 1
-    mixed = np.full(count, size, np.uint64)
+    found = np.full(count, size, np.uint64)
     for offset in range(size):
-        mixed *= _MULTIPLIER
-        mixed += hashes[offset : offset + count]
-    mixed ^= mixed >> np.uint64(33)
-    mixed *= _MIX
-    mixed ^= mixed >> np.uint64(33)
-    return mixed
+        found *= _MULTIPLIER
+        found += hashes[offset : offset + count]
+    found ^= found >> np.uint64(33)
+    found *= _MIX
+    found ^= found >> np.uint64(33)
+    return found
 
 
-def jaccard(shared: int, size: int, other_size: int) -> float:
+def jaccard(shared: int, one: int, other: int) -> float:
     """Return the Jaccard similarity of two sets, 0 to 1; 0 if both are empty.
 
     Args:
         shared: Number of items in both sets.
-        size: Number of items in the first set.
-        other_size: Number of items in the second set.
+        one: Number of items in the first set.
+        other: Number of items in the second set.
     """
-    union = size + other_size - shared
+    union = one + other - shared
     return shared / union if union else 0.0

@@ -1,6 +1,6 @@
 """Query generation by a chat model: what is asked about which passages, and how. Its parts know no service."""
 
-from goldbench.stages.generate.companions import Companions, Group
+from goldbench.stages.generate.companions import Companions
 from goldbench.stages.generate.one_passage import (
     ModelGenerator,
     assign,
@@ -23,7 +23,6 @@ __all__ = [
     "GRADE_MANY",
     "MULTI_HOP",
     "Companions",
-    "Group",
     "ModelGenerator",
     "ModelKindWriter",
     "ShortGenerator",

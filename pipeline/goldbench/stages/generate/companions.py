@@ -39,14 +39,6 @@ _NAME = regex.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The positions of passages that belong together, the source first, and the term that joins the first two."""
-
-    positions: tuple[int, ...]
-    term: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Member:
     """What is known of a passage: where it is from, its terms that less than half share, and which are names."""
 
@@ -73,7 +65,6 @@ class Companions:
             _member(chunks.at(int(position)), int(position), numbers)
             for position in itertools.islice(order, MOST_CHUNKS)
         ]
-        self._words = list(numbers)
         held = Counter(term for member in members for term in member.terms)
         common = {term for term, count in held.items() if count > max(2, len(members) // 2)}
         self._members = [replace(member, terms=member.terms - common) for member in members]
@@ -86,8 +77,10 @@ class Companions:
         total = len(self._members)
         self._weights = {term: math.log(total / count) + 1 / count for term, count in rare.items()}
 
-    def groups(self, *, seed: int, purpose: str, size: int = 2, across_documents: bool = False) -> Iterator[Group]:
-        """Yield groups of passages, each passage up to three times as the first, in an order that the seed decides.
+    def groups(
+        self, *, seed: int, purpose: str, size: int = 2, across_documents: bool = False
+    ) -> Iterator[tuple[int, ...]]:
+        """Yield positions of groups, each passage up to three times as the first, in an order that the seed decides.
 
         The first time a passage goes with the one that shares most with it, then with the next. A passage that no
         other can be joined to gives no group. One more passage leaves the
@@ -113,8 +106,7 @@ class Companions:
                 group.append(ranked[skipped])
             if len(group) == size and frozenset(group) not in given:
                 given.add(frozenset(group))
-                positions = tuple(self._members[place].position for place in group)
-                yield Group(positions, self._joining(group[0], group[1]))
+                yield tuple(self._members[place].position for place in group)
 
     def sources(self, *, seed: int, purpose: str) -> Iterator[int]:
         """Yield the positions of all passages in an order that the seed decides.
@@ -171,14 +163,6 @@ class Companions:
         ):
             return False
         return jaccard(len(one.terms & two.terms), len(one.terms), len(two.terms)) < MOST_ALIKE
-
-    def _joining(self, place: int, other: int) -> str:
-        """Return the rarest term that two passages share, a name before other words."""
-        one, two = self._members[place], self._members[other]
-        shared = one.terms & two.terms & self._holders.keys()
-        named = shared & one.names & two.names
-        best = min(named or shared, key=lambda term: (-self._weights[term], self._words[term]))
-        return self._words[best]
 
 
 def _member(chunk: Chunk, position: int, numbers: dict[str, int]) -> _Member:

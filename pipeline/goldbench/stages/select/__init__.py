@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from goldbench.ports import StoredRecords
 from goldbench.records.corpus import Chunk
 from goldbench.stages.select.eligibility import READY, RULES, Limits, fault
-from goldbench.stages.select.near_duplicates import Clusters, Sketches, cluster, write_sketches
+from goldbench.stages.select.near_duplicates import Clusters, Sketches, cluster, write_sketch
 from goldbench.stages.select.page_kinds import PAGE_RULES, page_fault
 from goldbench.text.draws import number_of
 
@@ -26,8 +26,6 @@ __all__ = ["READY", "Limits", "Selection", "chunk_fault", "draw_of", "fault", "s
 OPENING = 80
 """Characters of a chunk, with single spaces for all white space, that say how it begins."""
 _BY_ID = 2**20 - 1
-_AT_ONCE, _CHARACTERS_AT_ONCE = 64, 256 * 2**10
-"""Most chunks that are sketched together, which is quicker, and characters from which there are no more of them."""
 _NAMES = (*(name for name, _ in RULES), *PAGE_RULES)
 """The rules in the order of their numbers, which begin at 1."""
 
@@ -81,15 +79,14 @@ def select(
     faults = np.zeros(len(chunks), np.uint8)
     draws, sources = np.zeros(len(chunks), np.uint64), np.zeros(len(chunks), np.uint64)
     sketches = Sketches.empty(len(chunks))
-    for batch in _batches(enumerate(chunks)):
-        for position, chunk in batch:
-            rule = chunk_fault(chunk, limits, ready=ready)
-            faults[position] = _NAMES.index(rule) + 1 if rule else 0
-            draws[position] = draw_of(chunk, seed=seed)
-            sources[position] = number_of(chunk.span.doc_id)
-            if advance:
-                advance(1)
-        write_sketches([chunk.text for _, chunk in batch], sketches, [position for position, _ in batch])
+    for position, chunk in enumerate(chunks):
+        rule = chunk_fault(chunk, limits, ready=ready)
+        faults[position] = _NAMES.index(rule) + 1 if rule else 0
+        draws[position] = draw_of(chunk, seed=seed)
+        sources[position] = number_of(chunk.span.doc_id)
+        write_sketch(chunk.text, sketches, position)
+        if advance:
+            advance(1)
     clusters = Clusters(cluster(sketches, text_at=lambda position: chunks.at(position).text, tell=tell))
     eligible = np.flatnonzero(faults == 0).astype(np.int32)
     chosen = _firsts(draws, clusters.labels, eligible)
@@ -100,19 +97,6 @@ def select(
         near_duplicates=len(eligible) - len(chosen),
         clusters=clusters,
     )
-
-
-def _batches(chunks: Iterable[tuple[int, Chunk]]) -> Iterator[list[tuple[int, Chunk]]]:
-    """Yield a few chunks at a time, of long ones fewer."""
-    batch, size = list[tuple[int, Chunk]](), 0
-    for position, chunk in chunks:
-        batch.append((position, chunk))
-        size += len(chunk.text)
-        if len(batch) == _AT_ONCE or size >= _CHARACTERS_AT_ONCE:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def chunk_fault(chunk: Chunk, limits: Limits, *, ready: bool) -> str | None:

@@ -7,7 +7,7 @@ is decided on the chunks' own shingles. 72 bytes are kept per chunk, and a chunk
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
-from goldbench.text.similarity import Shingles, distinct, jaccard, shingles, shingles_of
+from goldbench.text.similarity import Shingles, jaccard, shingles
 
 NEAR_DUPLICATE = 0.80
 """Jaccard similarity from which two chunks are near-duplicates; every text that names it reads it here."""
@@ -57,57 +57,28 @@ _RAW = np.random.PCG64(1).random_raw(2 * PERMUTATIONS).astype(np.uint32)[:, None
 _FACTORS, _SHIFTS = _RAW[:PERMUTATIONS] | np.uint32(1), _RAW[PERMUTATIONS:]
 """``factor * hash + shift`` modulo 2**32 is a permutation of the hashes, since the factor is odd."""
 _AT_ONCE = 1 << 14
+"""Hashes that are permuted at once."""
 
 
 def write_sketch(text: str, into: Sketches, position: int) -> None:
-    """Write the sketch of one text; see `write_sketches`.
+    """Write the sketch of a text: a digest of its shingles, and their least hash under each permutation.
+
+    Source: Broder, On the resemblance and containment of documents (1997).
 
     Args:
         text: The text.
         into: The sketches of all chunks.
         position: Row of the text in them, from 0.
     """
-    write_sketches([text], into, [position])
-
-
-def write_sketches(texts: Sequence[str], into: Sketches, positions: Sequence[int]) -> None:
-    """Write the sketches of texts: a digest of the shingles of each, and their least hash under each permutation.
-
-    Source: Broder, On the resemblance and containment of documents (1997).
-
-    Args:
-        texts: The texts.
-        into: The sketches of all chunks.
-        positions: The row of each text in them, from 0.
-    """
-    places, found, size = list[int](), list[Shingles](), 0
-    for position, rows in zip(positions, shingles_of(texts), strict=True):
-        if not len(rows):
-            continue
-        into.digests[position] = xxh3_64_intdigest(distinct(rows).tobytes()) or 1
-        if len(found) and size + len(rows) > _AT_ONCE:
-            into.signatures[places] = _signatures(found)
-            places, found, size = [], [], 0
-        places.append(position)
-        found.append(rows)
-        size += len(rows)
-    if found:
-        into.signatures[places] = _signatures(found)
-
-
-def _signatures(texts: Sequence[Shingles]) -> npt.NDArray[np.uint8]:
-    """Return the lowest bits of the least hash of each text under each permutation."""
-    hashes = np.concatenate(texts).astype(np.uint32)
-    begins = np.cumsum([0, *map(len, texts[:-1])])
-    least = np.empty((PERMUTATIONS, len(texts)), np.uint32)
-    if len(texts) == 1:
-        for start in range(0, len(hashes), _AT_ONCE):
-            of_block = (_FACTORS * hashes[start : start + _AT_ONCE] + _SHIFTS).min(axis=1)
-            least[:, 0] = np.minimum(least[:, 0], of_block) if start else of_block
-    else:
-        for row, (factor, shift) in enumerate(zip(_FACTORS[:, 0], _SHIFTS[:, 0], strict=True)):
-            least[row] = np.minimum.reduceat(factor * hashes + shift, begins)
-    return least.T.astype(np.uint8)
+    rows = shingles(text)
+    if not len(rows):
+        return
+    into.digests[position] = xxh3_64_intdigest(rows.tobytes()) or 1
+    hashes = rows.astype(np.uint32)
+    least = np.full(PERMUTATIONS, np.iinfo(np.uint32).max, np.uint32)
+    for start in range(0, len(hashes), _AT_ONCE):  # a row of a table may be of any size
+        least = np.minimum(least, (_FACTORS * hashes[start : start + _AT_ONCE] + _SHIFTS).min(axis=1))
+    into.signatures[position] = least.astype(np.uint8)
 
 
 def cluster(
