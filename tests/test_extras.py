@@ -140,20 +140,6 @@ def test_a_missing_reader_costs_its_files_and_the_rest_is_built(bare: Goldbench,
     assert (len(data["queries"]), len(data["corpus"])) == (8, 13)
 
 
-def test_the_main_job_needs_no_extra(bare: Goldbench, tmp_path: Path) -> None:
-    corpus(tmp_path / "docs")
-    for arguments in (
-        ("build", "docs", "--out", "run", "--queries", 8),
-        ("validate", "run"),
-        ("retrieve", "run", "--system", "bm25", "-o", "run/runs/bm25.trec"),
-        ("score", "run", "--run", "bm25=run/runs/bm25.trec"),
-        ("card", "run"),
-        ("bench", "run"),
-    ):
-        done = bare(*arguments)
-        assert done.returncode == 0, (arguments, done.stderr)
-
-
 @pytest.fixture
 def scored(goldbench: Goldbench, tmp_path: Path) -> Path:
     """A gold set with a run and a history."""
@@ -211,21 +197,3 @@ def test_a_page_without_its_extra_costs_the_page_and_not_the_figures(bare: Goldb
 
 def files_of(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_python_callers_need_no_extra(bare_python: Path, tmp_path: Path) -> None:
-    code = """
-import goldbench
-import pandas as pd
-texts = pd.read_json("texts.json", typ="series").tolist()
-gold = goldbench.build(texts=texts, queries=4)
-queries, corpus, qrels = gold.to_pandas()
-run = qrels.assign(score=1.0)[["query_id", "doc_id", "score"]]
-alone, named = goldbench.evaluate(qrels, run, ["r@10"]), gold.evaluate({"run": run}, ["r@10"])["run"]
-print(len(corpus), alone["r@10"], named["r@10"])
-"""
-    texts = [path.read_text(encoding="utf-8") for path in sorted(corpus(tmp_path / "docs").rglob("*.md"))]
-    (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
-    command = [bare_python, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
-    assert done.stdout == "12 1.0 1.0\n", done.stderr

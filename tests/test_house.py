@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import ast
-import os
-import random
 import re
-import shutil
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
 from typing import Any
-
-import pytest
 
 from tests.sizes import measure_rooms, read_rooms
 
@@ -37,58 +30,6 @@ def test_the_picture_of_the_packages_shows_the_layers_of_the_import_contract() -
     picture = re.findall(r"```mermaid\n(.*?)```", PAGE, re.DOTALL)[0]
     drawn = [re.findall(r"^\s+(\w+)\[", block, re.MULTILINE) for block in picture.split("subgraph")[1:]]
     assert drawn == [re.findall(r"\w+", layer) for layer in layers]
-
-
-@pytest.mark.slow
-class TestTheDoors:
-    """Each library has one door: an import anywhere else breaks a contract."""
-
-    def doors(self) -> dict[str, tuple[str, ...]]:
-        """Return who may import each library that has a door."""
-        doors: dict[str, tuple[str, ...]] = {}
-        for contract in CONTRACTS:
-            if contract["type"] == "protected":
-                doors |= dict.fromkeys(contract["protected_modules"], tuple(contract["allowed_importers"]))
-            elif contract["type"] == "forbidden" and set(contract["source_modules"]) == {"goldbench"}:
-                doors |= dict.fromkeys(contract["forbidden_modules"], ())
-        return doors
-
-    def test_an_import_outside_its_door_breaks_a_contract(self, tmp_path: Path) -> None:
-        pytest.importorskip("importlinter", reason="a tool of make install-dev")
-        shutil.copytree(ROOT / "pipeline", tmp_path / "pipeline", ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "pyproject.toml", tmp_path)
-        assert self.lint(tmp_path).returncode == 0
-        assert self.lint_with(tmp_path, Path("llm/store.py"), "openai").returncode == 0, "at its door"
-        seed = random.randrange(2**32)
-        draw = random.Random(seed)
-        doors = self.doors()
-        for _ in range(6):
-            module = draw.choice(sorted(TREES))
-            library = draw.choice(sorted(doors))
-            name = ".".join(("goldbench", *module.with_suffix("").parts)).removesuffix(".__init__")
-            allowed = any(f"{name}.".startswith(f"{door}.") for door in doors[library])
-            linted = self.lint_with(tmp_path, module, library)
-            assert (linted.returncode == 0) is allowed, (seed, name, library, linted.stdout)
-            assert allowed or f"{name} -> {library}" in linted.stdout, (seed, name, library, linted.stdout)
-
-    def lint(self, folder: Path) -> subprocess.CompletedProcess[str]:
-        command = [
-            sys.executable,
-            "-c",
-            "from importlinter.cli import lint_imports_command as run; run(['--no-cache'])",
-        ]
-        # the copy goes before the installed package; long names are not broken over lines
-        environment = {**os.environ, "PYTHONPATH": str(folder / "pipeline"), "COLUMNS": "400"}
-        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-
-    def lint_with(self, folder: Path, module: Path, library: str) -> subprocess.CompletedProcess[str]:
-        path = folder / "pipeline" / "goldbench" / module
-        before = path.read_text(encoding="utf-8")
-        path.write_text(f"{before}\nimport {library}\n", encoding="utf-8")
-        try:
-            return self.lint(folder)
-        finally:
-            path.write_text(before, encoding="utf-8")
 
 
 def options_of_commands() -> set[str]:

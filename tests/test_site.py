@@ -100,17 +100,3 @@ def test_every_page_fits_a_telephone_and_asks_no_other_host(site: Path, opened: 
             wide[path.relative_to(site).as_posix()] = found
     assert wide == {}
     assert asked == []
-
-
-@pytest.mark.slow
-@MADE
-@pytest.mark.timeout(400)
-def test_the_search_finds_a_page_without_a_server(site: Path, opened: Any) -> None:
-    page, asked = opened(1280)
-    page.goto((site / "index.html").as_uri())
-    page.locator(".md-search__button").first.click()
-    page.get_by_role("combobox").or_(page.locator("input[type=search], input[type=text]")).first.press_sequentially(
-        "hole"
-    )
-    page.locator("a[href*='explanation/holes.html']").filter(has_text="What is a hole?").nth(1).wait_for(timeout=20_000)
-    assert asked == []

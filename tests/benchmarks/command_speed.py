@@ -7,19 +7,19 @@ both alike.
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.model_speed import CONCURRENCY, Server, serving
+from tests.benchmarks.peers import chunk_texts
 from tests.benchmarks.rows import Taken, heading, in_turn, process, row
 
 LATENCY_MS, PASSAGES, QUERIES, BUILT = 200, 500, 30, 50
@@ -137,17 +137,8 @@ def _building(bench: Bench) -> None:
 
 
 def _write_rows(path: Path, count: int) -> None:
-    rows = (json.dumps({"id": f"c{number}", "text": text}) for number, text in enumerate(passages(count)))
+    rows = (json.dumps({"id": f"c{number}", "text": text}) for number, text in enumerate(chunk_texts(count)))
     path.write_text("\n".join(rows), "utf-8")
-
-
-def passages(count: int) -> Sequence[str]:
-    """Return texts of made-up passages as goldbench cuts them."""
-    from goldbench.stages.chunk import chunk_documents
-    from tests.benchmarks.synthetic_text import documents
-
-    long_enough = (chunk.text for chunk in chunk_documents(documents(1)) if len(chunk.text) >= 500)
-    return list(itertools.islice(long_enough, count))
 
 
 def _truth(folder: Path) -> dict[str, dict[str, int]]:

@@ -12,29 +12,16 @@ results stands in docs/explanation/errors.md.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from tests.benchmarks import coverage_agreement, coverage_means
 from tests.benchmarks.coverage_rows import Row
 
-LEAST, MOST = 0.93, 0.97
-POWER, OFF = 0.8, 0.03
+INTERVAL, POWERS = (0.93, 0.97), (0.77, 0.83)
+"""The least and the largest share of intervals that hold the truth, and of differences that are found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """What a share is held to: its least and its largest value, and how the bar is written."""
-
-    least: float
-    most: float
-    told: str
-
-
-INTERVAL = Bar(LEAST, MOST, "93-97 %")
-POWERS = Bar(POWER - OFF, POWER + OFF, ".77-.83")
 NONE = (
     "split-half tau, ceilings: middle 95 % of draws, no confidence interval",
     "hole rates, latency, expected gains, precision of sources: printed without an interval",
@@ -46,18 +33,13 @@ def verdict(row: Row) -> str:
 
     An interval that covers more than 97 % is safe, but too wide.
     """
-    bar, noise = (POWERS if row.power else INTERVAL), 1e-9
+    least, most = POWERS if row.power else INTERVAL
+    noise = 1e-9
     if np.isnan(row.share):
         return "absent"
-    if row.share < bar.least - noise:
+    if row.share < least - noise:
         return "MISSED"
-    return "met" if row.share <= bar.most + noise else "more"
-
-
-def rows(times: int) -> Iterator[tuple[str, Callable[[int], Iterable[Row]]]]:
-    """Yield the studies by name."""
-    for module in (coverage_means, coverage_agreement):
-        yield from module.STUDIES.items()
+    return "met" if row.share <= most + noise else "more"
 
 
 def main() -> None:
@@ -66,12 +48,12 @@ def main() -> None:
     wanted = sys.argv[2] if len(sys.argv) > 2 else ""
     print("| figure | setting | coverage or power | mean width | bar | |\n|---|---|---|---|---|---|")
     counts = {"met": 0, "more": 0, "MISSED": 0, "absent": 0}
-    for name, study in rows(times):
+    for name, study in [*coverage_means.STUDIES.items(), *coverage_agreement.STUDIES.items()]:
         for row in study(times) if wanted in name else ():
             mark = verdict(row)
             counts[mark] += 1
-            bar = POWERS if row.power else INTERVAL
-            print(f"| {name} | {row.setting} | {row.share:.3f} | {row.width:.3f} | {bar.told} | {mark} |", flush=True)
+            bar = ".77-.83" if row.power else "93-97 %"
+            print(f"| {name} | {row.setting} | {row.share:.3f} | {row.width:.3f} | {bar} | {mark} |", flush=True)
     print("\n" + ", ".join(f"{count} {mark}" for mark, count in counts.items()))
     print("\n".join(NONE))
 

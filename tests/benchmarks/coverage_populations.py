@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-from collections import defaultdict
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from tests.benchmarks.collections import collections_folder
+from tests.benchmarks.joint_validity import load
+from tests.benchmarks.queue_validity import GPT_DL23, NIST_DL23, grades
 
 Floats = npt.NDArray[np.float64]
 SIZE = 20_000
@@ -36,17 +34,11 @@ def like_ndcg(systems: int, *, zeros: float = 0.15, seed: int = 0) -> Floats:
 @cache
 def deep_learning() -> tuple[Floats, Floats] | None:
     """Return nDCG@10 of 35 runs on 82 queries under people's and GPT-4's labels, shapes (82, 35), or None without."""
-    file = collections_folder() / "llm_judgments" / "dl23_per_query" / "ndcg.csv.gz"
-    if not file.exists():
+    folder = collections_folder() / "llm_judgments" / "dl23_per_query"
+    if not folder.exists():
         return None
-    found: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        for row in csv.DictReader(lines):
-            if row["measure"] == "ndcg@10":
-                found[row["labels"]][row["query_id"], row["run"]] = float(row["value"])
-    queries, runs = (sorted({key[place] for key in found["nist"]}) for place in (0, 1))
-    people, model = (np.array([[found[who][q, r] for r in runs] for q in queries]) for who in ("nist", "gpt4"))
-    return people, model
+    track = load(folder)
+    return track.people.T, track.model.T
 
 
 @cache
@@ -55,23 +47,12 @@ def graded_pairs() -> Floats | None:
     folder = collections_folder() / "llm_judgments" / "dl23_gpt4"
     if not folder.exists():
         return None
-    people = _qrels(folder / "2023.qrels.pass.withDupes.txt.gz")
-    model = _qrels(folder / "2023.qrels.pass.gpt4.txt.gz")
-    tables = np.zeros((len(people), GRADES, GRADES))
-    for table, query in zip(tables, sorted(people), strict=True):
-        for doc, grade in people[query].items():
-            if doc in model.get(query, {}):
-                table[grade, model[query][doc]] += 1
+    people, model = grades(folder / NIST_DL23), grades(folder / GPT_DL23)
+    queries = sorted({query for query, _ in people})
+    tables = np.zeros((len(queries), GRADES, GRADES))
+    for query, doc in people.keys() & model.keys():
+        tables[queries.index(query), people[query, doc], model[query, doc]] += 1
     return tables
-
-
-def _qrels(path: Path) -> dict[str, dict[str, int]]:
-    qrels: dict[str, dict[str, int]] = defaultdict(dict)
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            query, _, doc, grade = line.split()
-            qrels[query][doc] = int(grade)
-    return qrels
 
 
 def made_tables(queries: int, pairs: int, draw: np.random.Generator) -> Floats:

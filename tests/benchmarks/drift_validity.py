@@ -1,6 +1,6 @@
 """How often ``drift`` is wrong about people's questions, with and without the passages that answer them.
 
-``python -m tests.benchmarks.drift_validity [--collections DIR] [--only NAME ...] [--words N ...] [--own N]``
+``python -m tests.benchmarks.drift_validity [--only NAME ...] [--words N ...] [--own N]``
 
 Each question is decided twice: with the whole collection, where it has an answer, and with its relevant passages taken
 away, where it has none as far as people judged. With ``--words 3``, three of its content words, drawn at random, stand
@@ -39,21 +39,20 @@ POOLED, DEPTHS = ("bm25", "ngrams", "lsi"), (3, 5, 10, 20)
 def main() -> None:
     """Print one line per collection and length of query."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--collections", type=Path, default=collections_folder())
     parser.add_argument("--only", nargs="*", default=CHOSEN)
     parser.add_argument("--words", nargs="*", type=int, default=[0, 3])
     parser.add_argument("--own", type=int, default=0)
     options = parser.parse_args()
     for name in options.only:
-        if is_collection(options.collections / name):
-            found = load(options.collections / name)
+        if is_collection(collections_folder() / name):
+            found = load(collections_folder() / name)
             if len(found.queries) <= 2 * options.own:
                 continue
             for count in [0] if found.spaceless else options.words:
                 print(f"{name:16} {count or 'all'} words: {_measured(found, count, options.own)}", flush=True)
                 print(f"{name:16} {count or 'all'} words: {_pooled(found, count)}", flush=True)
     if options.own == 0 and "xquad_en" in options.only:
-        _abroad(options.collections, options.words)
+        _abroad(collections_folder(), options.words)
 
 
 def _measured(collection: Collection, count: int, own: int) -> str:

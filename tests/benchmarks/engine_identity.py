@@ -1,7 +1,7 @@
-"""The same gold set from one process, from two, and from a Ray cluster with a worker killed: bytes, and what it takes.
+"""The same gold set from one process, from two, and from a Ray cluster: bytes, and what it takes.
 
-Each engine builds a set of 100,000 short files (``FILES``) with simulated queries, and searches it with BM25. A worker
-of the cluster is killed while it reads. The clock of Ray holds its start, of which a row tells the seconds.
+Each engine builds a set of 100,000 short files (``FILES``) with simulated queries, and searches it with BM25. The
+clock of Ray holds its start, of which a row tells the seconds.
 """
 
 from __future__ import annotations
@@ -10,11 +10,7 @@ import os
 import re
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator
 from pathlib import Path
-
-import psutil
 
 from goldbench.goldset.file_names import MANIFEST
 from tests.benchmarks import rows
@@ -71,8 +67,7 @@ def built(path: Path, name: str) -> rows.Taken:
     config.write_text(f"[documents]\n{jobs}\n", "utf-8")
     documents = str(path / "documents")
     command = goldbench("build", documents, "--out", str(path / name), "--config", str(config), "--engine", engine)
-    with killing(engine == "ray"):
-        taken = rows.process([*command, "--generator", "simulated", "--queries", "100"], folder=path)
+    taken = rows.process([*command, "--generator", "simulated", "--queries", "100"], folder=path)
     rows.process(goldbench("retrieve", str(path / name), "-o", str(path / f"{name}.trec"), "--engine", engine))
     return taken
 
@@ -80,45 +75,6 @@ def built(path: Path, name: str) -> rows.Taken:
 def goldbench(*arguments: str) -> list[str]:
     """Return the command line of goldbench."""
     return [sys.executable, "-m", "goldbench", *arguments]
-
-
-class killing:  # noqa: N801  read as a verb
-    """Kill one of Ray's workers that hold a sandbox, once it works."""
-
-    def __init__(self, wanted: bool) -> None:
-        self._wanted, self._ended = wanted, threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self.killed = 0
-
-    def __enter__(self) -> killing:
-        if self._wanted:
-            self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        if self._wanted:
-            self._thread.join()
-            print(f"workers of Ray killed while they worked: {self.killed}", file=sys.stderr)
-
-    def _watch(self) -> None:
-        while not self.killed and not self._ended.wait(0.5):
-            for worker in holders():
-                worker.kill()
-                self.killed += 1
-                break
-
-
-def holders() -> Iterator[psutil.Process]:
-    """Yield the workers of Ray, begun by this process, whose sandbox has worked for a while."""
-    for process in psutil.Process().children(recursive=True):
-        try:
-            is_sandbox = process.cmdline()[-1:] == ["goldbench.formats.documents.worker"]
-            parent = process.parent() if is_sandbox and process.cpu_times().user > 1 else None
-            if parent is not None and parent.name().startswith("ray::"):
-                yield parent
-        except psutil.Error:  # it has ended
-            continue
 
 
 def start_seconds(path: Path) -> float:

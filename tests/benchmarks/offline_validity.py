@@ -1,22 +1,20 @@
 """How well sets of queries made without people rank retrieval systems, held against people's queries and judgments.
 
-``python -m tests.benchmarks.offline_validity [--collections DIR] [--only NAME ...] [--seeds ...] [--json FILE]``
+``python -m tests.benchmarks.offline_validity [--only NAME ...] [--seeds ...]``
 ``python -m tests.benchmarks.offline_validity --sources simulated local`` adds queries that the bundled model writes,
 the source ``served`` those of the model ``$MODEL`` on the server ``$OPENAI_BASE_URL``.
 
 Systems are ranked by mean nDCG@10 twice: with a collection's own queries and judgments, and with queries that
 ``goldbench build`` makes from its documents, of which the source is the one relevant document. Kendall's tau-b says how
 far the two rankings of sixteen lexical systems agree. Collections that are translations of one another are one corpus:
-intervals of means draw corpora. About 10 minutes of one processor without the cache, 1 minute with it.
+intervals of means draw corpora. About 10 minutes of one processor.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,7 +23,7 @@ from tests.benchmarks.collections import collections_folder, is_collection
 from tests.benchmarks.source_scores import Scores, Sources
 from tests.benchmarks.systems import LEXICAL
 from tests.benchmarks.validity_statistics import Interval, ceiling, halves, mean_tau, over_groups, tau
-from tests.benchmarks.written_queries import CACHE, OPTIONS, SIMULATED
+from tests.benchmarks.written_queries import OPTIONS, SIMULATED
 
 AZZOPARDI = ("Azzopardi popular", "Azzopardi discriminative")
 SEEDS = (1, 2, 3)
@@ -46,10 +44,10 @@ def main() -> None:
     """Measure every collection and print its table, then what holds over all of them."""
     options = _options()
     taus: dict[str, dict[str, Interval]] = {}
-    for folder in sorted(filter(is_collection, options.collections.iterdir())):
+    for folder in sorted(filter(is_collection, collections_folder().iterdir())):
         if options.only and folder.name not in options.only:
             continue
-        sources = Sources(folder, count=options.queries, cache=options.cache)
+        sources = Sources(folder, count=options.queries)
         if len(sources.collection.queries) < FEWEST_QUERIES:
             print(f"{folder.name}: {len(sources.collection.queries)} judged queries, too few to rank systems by\n")
             continue
@@ -61,23 +59,17 @@ def main() -> None:
         print("no collection found: a folder with corpus.jsonl, queries.jsonl and qrels.tsv")
         return
     _print_means(taus)
-    if options.json:
-        figures = {name: {kind: asdict(one) for kind, one in here.items()} for name, here in taus.items()}
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Kendall's tau between people's rankings of systems and others.")
     every = [*OPTIONS, *AZZOPARDI]
-    parser.add_argument("--collections", type=Path, default=collections_folder(), help="folder of BEIR-style folders")
     parser.add_argument("--only", nargs="+", default=[], help="names of the folders to measure")
     parser.add_argument(
         "--sources", nargs="+", default=[SIMULATED, *AZZOPARDI], choices=every, help="who makes queries"
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     parser.add_argument("--queries", type=int, default=QUERIES, help="queries per set")
-    parser.add_argument("--cache", type=Path, default=CACHE, help="folder for sets, scores and a model's answers")
-    parser.add_argument("--json", type=Path, help="file for the figures of the table")
     return parser.parse_args()
 
 

@@ -1,6 +1,6 @@
 """What a pool is worth: rankings of systems by one label per query, and by pools of several depths, against all labels.
 
-``python -m tests.benchmarks.pooling_validity [--collections DIR] [--only NAME ...] [--json FILE]``
+``python -m tests.benchmarks.pooling_validity [--only NAME ...]``
 
 Sixteen lexical systems are ranked by mean nDCG@10 with all human labels of a collection, and again with less: a single
 relevant document of each query (by MRR@10, as is usual with one label), and what the built-in pool of BM25, character
@@ -15,11 +15,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import statistics
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import kendalltau
@@ -48,25 +46,19 @@ Gains = list[dict[int, float]]
 def main() -> None:
     """Measure every collection and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--collections", type=Path, default=collections_folder(), help="folder of BEIR-style folders")
     parser.add_argument("--only", nargs="+", default=list(CHOSEN), help="names of the folders to measure")
-    parser.add_argument("--json", type=Path, help="file for the figures")
     options = parser.parse_args()
-    results = {}
     print(f"{'collection':<16} {'what':<32} {'tau':>6} " + " ".join(f"{head:>15}" for head in HEADS))
     for name in options.only:
-        folder = options.collections / name
+        folder = collections_folder() / name
         if not is_collection(folder):
             print(f"{name}: is not at {folder}")
             continue
         started = time.perf_counter()
-        results[name] = measure(load(folder))
-        for what, row in results[name].items():
+        for what, row in measure(load(folder)).items():
             cells = [f"{row[key]:{width}.{digits}f}" if key in row else " " * width for key, width, digits in COLUMNS]
             print(f"{name:<16} {what:<32} {' '.join(cells)}")
         print(f"{name:<16} {time.perf_counter() - started:.0f} s", flush=True)
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 HEADS = ("hole@10 unseen", "other families", "judged a query")

@@ -1,6 +1,6 @@
 """How many of a query's content words stand in its relevant documents, for people's queries, and in which form.
 
-``python -m tests.benchmarks.query_overlap [--collections DIR]``
+``python -m tests.benchmarks.query_overlap``
 
 The card shows the range of the overlap beside its figure *lexical overlap*, which is computed in the same way: the mean
 share over a query's relevant documents, then over queries. Beside it stand the overlap with a document of the next
@@ -9,10 +9,8 @@ query and the share of the shared words that the document has in the same form (
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -72,12 +70,9 @@ def _kept_forms(query: str, text: str, language: str | None) -> Iterator[bool]:
 
 def main() -> None:
     """Print the shares of every collection and the range of the overlap."""
-    parser = argparse.ArgumentParser(description="Overlap of people's queries with their relevant documents.")
-    parser.add_argument("--collections", type=Path, default=collections_folder(), help="folder of BEIR-style folders")
-    options = parser.parse_args()
     print(f"{'collection':16}" + "".join(f"{head:>13}" for head in HEADS))
     means = []
-    for folder in sorted(filter(is_collection, options.collections.iterdir())):
+    for folder in sorted(filter(is_collection, collections_folder().iterdir())):
         found = measured(load(folder))
         means.append(found.overlap)
         print(f"{folder.name:16}" + "".join(_cell(share) for share in astuple(found)), flush=True)

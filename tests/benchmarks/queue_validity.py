@@ -1,6 +1,6 @@
 """Which share of a judge's errors people find in the first part of the queue.
 
-``python -m tests.benchmarks.queue_validity [--judgments DIR] [--seeds N]``
+``python -m tests.benchmarks.queue_validity [--seeds N]``
 
 Judges: GPT-4 on TREC Deep Learning 2023, the 33 judges of LLMJudge one by one, and 11 panels of three of them, whose
 disagreement is then known too. For each seed a random sample of 200 pairs is drawn as for people (lane A); all other
@@ -137,11 +137,10 @@ def _table(title: str, names: list[str], floats: Floats) -> None:
 def main() -> None:
     """Measure every judge and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--judgments", type=Path, default=collections_folder() / "llm_judgments")
     parser.add_argument("--seeds", type=int, default=10, help="samples drawn for each judge")
     options = parser.parse_args()
     names, results = [], []
-    for name, people, panel in judges(options.judgments):
+    for name, people, panel in judges(collections_folder() / "llm_judgments"):
         names.append(name)
         results.append(found_shares(people, panel, options.seeds))
     found = np.array(results)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 CORPUS = 8_841_823
+SEED = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,30 +26,21 @@ class Shape:
 SHAPES = {"marco": Shape(6980, 1000, 1.065), "dl": Shape(50, 1000, 200), "small": Shape(300, 100, 1.13)}
 
 
-def write_run(path: Path, shape: Shape, *, seed: int = 7, shuffled: bool = False) -> None:
-    """Write a TREC run, grouped by query and best first, or with its lines shuffled."""
-    random = np.random.default_rng(seed)
+def write_run(path: Path, shape: Shape) -> None:
+    """Write a TREC run, grouped by query and best first."""
+    random = np.random.default_rng(SEED)
     with path.open("w", encoding="ascii") as file:
-        lines: list[str] = []
         for query in range(shape.queries):
             docs = random.choice(CORPUS, shape.depth, replace=False)
             scores = np.sort(random.gamma(4, 4, shape.depth))[::-1]
             shown = [f"{s:.2f}" for s in scores] if query % 3 == 0 else [f"{s:.6f}" for s in scores]
-            lines += [
-                f"{100000 + query * 7} Q0 {d} {r} {s} bench\n"
-                for r, (d, s) in enumerate(zip(docs, shown, strict=True), 1)
-            ]
-            if not shuffled and len(lines) > 200_000:
-                file.writelines(lines)
-                lines.clear()
-        if shuffled:
-            lines = [lines[i] for i in random.permutation(len(lines))]
-        file.writelines(lines)
+            ranked = enumerate(zip(docs, shown, strict=True), 1)
+            file.writelines(f"{100000 + query * 7} Q0 {d} {r} {s} bench\n" for r, (d, s) in ranked)
 
 
-def write_qrels(path: Path, shape: Shape, *, seed: int = 7) -> None:
-    """Write TREC judgments of which about seven in ten are retrieved by ``write_run`` with the same seed."""
-    retrieved, other = np.random.default_rng(seed), np.random.default_rng(seed + 1)
+def write_qrels(path: Path, shape: Shape) -> None:
+    """Write TREC judgments of which about seven in ten are retrieved by ``write_run``."""
+    retrieved, other = np.random.default_rng(SEED), np.random.default_rng(SEED + 1)
     with path.open("w", encoding="ascii") as file:
         for query in range(shape.queries):
             docs = retrieved.choice(CORPUS, shape.depth, replace=False)

@@ -1,6 +1,6 @@
 """The verdict on a gold set, held against people's judgments: where it says "ranks these systems", does the set?
 
-``python -m tests.benchmarks.verdict_validity [--times N] [--only NAME ...] [--cache FOLDER]`` draws N cases (20 by
+``python -m tests.benchmarks.verdict_validity [--times N] [--only NAME ...]`` draws N cases (20 by
 default) for each number of systems and of queries: systems at random, and queries with replacement from all queries of
 a collection. Truth is the order by people's judgments over all of its queries, so it has no noise of its own: what
 holds for a draw holds for the population that the draw is from. Sets of queries that a model wrote are drawn without
@@ -34,7 +34,7 @@ from tests.benchmarks.joint_validity import Floats, as_it_is, favoured, useless
 from tests.benchmarks.joint_validity import load as load_track
 from tests.benchmarks.offline_validity import FEWEST_QUERIES
 from tests.benchmarks.systems import Analyzers, Corpus, ndcg
-from tests.benchmarks.written_queries import CACHE, SIMULATED, written
+from tests.benchmarks.written_queries import SIMULATED, written
 
 SYSTEMS, QUERIES, JUDGED = (2, 3, 5, 8, 16), (10, 25, 50, 100, 200), (10, 20, 50)
 RIGHT, BAR = 0.8, 0.9
@@ -81,7 +81,7 @@ def populations(options: argparse.Namespace) -> Iterator[Population]:
         yield track()
     for folder in sorted(filter(is_collection, collections_folder().iterdir())):
         if not options.only or folder.name in options.only:
-            found = lexical(folder, options.cache)
+            found = lexical(folder)
             if found.people.shape[1] >= FEWEST_QUERIES:
                 yield found
 
@@ -96,21 +96,14 @@ def track() -> Population:
     return Population(TRACK, both.people, both.model, written=both.people[:, written])
 
 
-def lexical(folder: Path, cache: Path | None) -> Population:
+def lexical(folder: Path) -> Population:
     """Return the scores of sixteen lexical systems on a collection and on sets simulated from its documents."""
-    file = cache / f"{folder.name}.npz" if cache else None
-    if file is not None and file.is_file():
-        stored = dict(np.load(file))
-        return Population(folder.name, stored["people"], simulated=stored["simulated"])
     collection = load_collection(folder)
     analyzers = Analyzers(collection.documents, language=collection.language, spaceless=collection.spaceless)
     corpus = Corpus(collection.documents, analyzers)
     people = ndcg(corpus.top(collection.queries), collection.gains)
-    made = written(folder, SIMULATED, count=SIMULATED_QUERIES, seed=1, cache=CACHE)
+    made = written(folder, SIMULATED, count=SIMULATED_QUERIES, seed=1)
     simulated = ndcg(corpus.top(made.queries), [{source: 1.0} for source in made.sources])
-    if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(file, people=people, simulated=simulated)
     return Population(folder.name, people, simulated=simulated)
 
 
@@ -231,7 +224,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The verdict on gold sets against people's judgments.")
     parser.add_argument("--times", type=int, default=20, help="cases for each number of systems and queries")
     parser.add_argument("--only", nargs="+", default=[], help=f"names of folders, or {TRACK!r}")
-    parser.add_argument("--cache", type=Path, help="folder for the scores of the lexical systems")
     options = parser.parse_args()
     found = [case for population in populations(options) for case in cases(population, options.times)]
     _print_levels(found)

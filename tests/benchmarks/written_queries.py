@@ -39,7 +39,7 @@ class WrittenSet:
     by_model: float | None = None
 
 
-def written(folder: Path, generator: str, *, count: int, seed: int, cache: Path) -> WrittenSet:
+def written(folder: Path, generator: str, *, count: int, seed: int) -> WrittenSet:
     """Return the queries that a build writes from the documents of a collection.
 
     Documents that give fewer than nine tenths of the queries are asked for up to three each.
@@ -49,9 +49,8 @@ def written(folder: Path, generator: str, *, count: int, seed: int, cache: Path)
         generator: A key of ``OPTIONS``.
         count: Number of queries to ask for.
         seed: Seed of the build, which draws the documents.
-        cache: Folder for documents, sets and answers.
     """
-    place = cache / generator / folder.name
+    place = CACHE / generator / folder.name
     place.mkdir(parents=True, exist_ok=True)
     documents = place / "documents.jsonl"
     _write_documents(folder, documents)

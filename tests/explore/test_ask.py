@@ -113,14 +113,6 @@ def test_on_a_terminal_questions_are_asked_for_at_a_prompt(gold: Path) -> None:
     assert b" 1. pump" in seen
 
 
-def test_questions_may_be_given_with_the_command(gold: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--question", "circulation pump", "--question", " \x1b "]
-    app.command_line()(["ask", str(gold / "dataset.json"), "--system", "bm25", *given], standalone_mode=False)
-    out = capsys.readouterr().out
-    assert out.startswith("? circulation pump\n 1. pump")
-    assert out.count("? ") == 1
-
-
 def test_passages_cannot_close_the_markers_they_stand_between() -> None:
     prompt = load(PROMPT)
     first = request_for(prompt, "who?", ["text"])

@@ -15,7 +15,7 @@ from goldbench import GoldSet, build
 from goldbench.exports.folders import _LANGUAGE_UNKNOWN
 from tests.conftest import IMPORT_PATH, ROOT, needs
 from tests.exports.how_to_page import SECTIONS, blocks
-from tests.exports.sample_exports import CORPUS, write_set
+from tests.exports.sample_exports import write_set
 
 QUIET = ("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
 pytestmark = [pytest.mark.slow, *(pytest.mark.filterwarnings(rule) for rule in QUIET)]  # of packages that are not ours
@@ -105,14 +105,6 @@ def test_a_task_of_mteb_gives_the_ndcg_that_goldbench_gives_for_the_run_of_its_m
         assert theirs["scores"]["ndcg_at_3"] == pytest.approx(ours["ndcg@3"], abs=6e-6)
         assert theirs["counts"] == [len(gold.queries), len(gold.corpus), sum(map(len, gold.qrels.values()))]
     assert found["graded"]["languages"] == [_LANGUAGE_UNKNOWN]
-
-
-def test_the_method_returns_a_task_of_mteb(sets: dict[str, GoldSet], tmp_path: Path) -> None:
-    needs("mteb")
-    task = sets["graded"].to_mteb(tmp_path / "task")
-    assert (task.metadata.type, task.metadata.main_score) == ("Retrieval", "ndcg_at_10")
-    task.load_data()
-    assert set(task.dataset["default"]["test"]["corpus"]["id"]) == set(CORPUS)
 
 
 def model() -> Any:

@@ -17,7 +17,7 @@ from goldbench.exports.placement import export_set
 from goldbench.exports.targets import TARGETS
 from goldbench.goldset.gold_path import holds_no_query
 from tests.conftest import Goldbench
-from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
+from tests.exports.sample_exports import QUESTIONS
 
 
 def place_for(to: str, folder: Path) -> Path:
@@ -31,34 +31,6 @@ def content(place: Path) -> dict[str, bytes]:
 
 
 class TestTheSet:
-    def test_queries_contexts_answers_and_notes_come_together(self, sample: Path) -> None:
-        found = read_set(sample)
-        queries = {query.query_id: query for query in found.queries}
-        assert list(queries) == [*QUESTIONS, *UNANSWERED]
-        assert {key: query.text for key, query in queries.items() if query.answerable} == QUESTIONS
-        assert {key: queries[key].alone for key in QUESTIONS} == ALONE
-        assert {key: [c.doc_id for c in queries[key].contexts] for key in QUESTIONS} == CONTEXTS
-        assert all(c.text == CORPUS[c.doc_id] for query in queries.values() for c in query.contexts)
-        assert {key: dict(queries[key].grades) for key in QUESTIONS} == GRADES
-        assert {key: query.answer for key, query in queries.items() if query.answer} == ANSWERS
-        assert (found.contexts, found.references, found.level, found.waiting) == (5, 3, 2, 1)
-        assert not queries["q9"].answerable
-        assert queries["q2"].needs == ["tank#1", "valve"]
-        assert [(turn.question, turn.answer) for turn in queries["q4"].history] == [
-            ("Which valve is slow?", "The motor valve.")
-        ]
-        assert queries["q3"].notes == {"kind": "fact", "style": "question", "language": "zh", "difficulty": "easy"}
-        assert queries["q1"].quotes()[0] == {"quote": "The ", "chunk_id": "pump"}
-        assert dict(found.corpus()) == CORPUS
-
-    def test_a_copy_of_the_beir_folder_has_the_same_queries_and_contexts(self, sample: Path, tmp_path: Path) -> None:
-        shutil.copytree(sample / "beir", tmp_path / "copy")
-        whole, copy = read_set(sample), read_set(tmp_path / "copy")
-        kept = [query for query in whole.queries if query.answerable]
-        assert [(q.query_id, q.text, q.contexts) for q in copy.queries] == [
-            (q.query_id, q.text, q.contexts) for q in kept
-        ]
-
     def test_judgments_without_texts_are_refused(self, sample: Path, tmp_path: Path) -> None:
         shutil.copy(sample / "trec" / "qrels.txt", tmp_path / "only.txt")
         with pytest.raises(InputError, match="has no texts of queries"):

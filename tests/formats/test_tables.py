@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import random
 import re
 from pathlib import Path
 
@@ -116,30 +115,6 @@ def test_a_json_text_that_is_no_string_is_no_surprise(
     assert len(outcome.texts) + len(outcome.failures) == 1
 
 
-def test_line_ends_in_json_strings_are_read_as_lf(tmp_path: Path) -> None:
-    assert read_text(tmp_path, "a.jsonl", json.dumps({"text": "a\r\nb\rc"})).texts == ["a\nb\nc"]
-
-
-def test_ids_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
-    rows = [{"text": f"text {number % 7}", "title": f"title {number % 3}"} for number in range(60)]
-    shuffled = random.Random(0).sample(rows, len(rows))
-    first, second = (
-        read(write(tmp_path / name / "rows.csv", some)) for name, some in folders(tmp_path, rows, shuffled)
-    )
-    by_id = [
-        {document.doc_id: (document.text, document.title) for document in outcome.documents}
-        for outcome in (first, second)
-    ]
-    assert by_id[0] == by_id[1]
-    assert len(by_id[0]) == 60
-
-
-def folders(tmp_path: Path, *tables: list[dict[str, object]]) -> list[tuple[str, list[dict[str, object]]]]:
-    for number in range(len(tables)):
-        (tmp_path / str(number)).mkdir()
-    return [(str(number), table) for number, table in enumerate(tables)]
-
-
 def test_the_same_rows_in_another_file_have_other_ids(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", ROWS)
     write(tmp_path / "b.csv", ROWS)
@@ -203,17 +178,6 @@ def test_an_id_a_document_has_is_refused_for_a_row(tmp_path: Path) -> None:
     outcome = read(tmp_path, id_field="key")
     assert len(outcome.documents) == 1
     assert f"the id {doc_id} was given before, in {tmp_path}/a.txt" in outcome.failures[0]
-
-
-def test_ids_are_told_apart_over_many_tables(tmp_path: Path) -> None:
-    for number in range(40):
-        rows = [{"text": "t", "key": f"{number}-{row}"} for row in range(number + 1)]
-        write(tmp_path / f"{number:02}.csv", rows)
-    write(tmp_path / "x.csv", [{"text": "t", "key": "23-5"}])
-    outcome = read(tmp_path, id_field="key")
-    assert len(outcome.documents) == 820
-    assert len(outcome.failures) == 1
-    assert "23.csv" in outcome.failures[0]
 
 
 @pytest.mark.parametrize(
@@ -311,10 +275,6 @@ def test_a_tsv_with_loose_quotes_is_read_without_quoting(tmp_path: Path) -> None
 
 def test_line_ends_in_cells_are_read_as_lf(tmp_path: Path) -> None:
     assert read_text(tmp_path, "a.csv", b'text,n\r\n"one\r\ntwo\rthree",1\r\n').texts == ["one\ntwo\nthree"]
-
-
-def test_a_cell_of_a_megabyte_is_read(tmp_path: Path) -> None:
-    assert read_text(tmp_path, "a.csv", "text,n\n" + "x" * 2**20 + ",1\n").texts == ["x" * 2**20]
 
 
 def test_an_open_quote_in_a_large_file_is_refused_in_little_memory(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from goldbench.goldset.content_digest import read_content
 from goldbench.goldset.folder import GoldFolder
-from goldbench.goldset.integrity import validate
 from tests.conftest import ROOT, Goldbench
 
 
@@ -79,21 +78,3 @@ def test_the_digest_is_what_another_program_computes_and_does_not_depend_on_orde
         key = next(iter(found[member]))
         other.write_text(json.dumps({**found, member: {**found[member], key: "else"}}), encoding="utf-8")
         assert read_content(other).sha256 != digest
-
-
-def test_a_set_that_is_built_again_has_its_digest_and_one_of_other_documents_another(
-    goldbench: Goldbench, built: Path, tmp_path: Path
-) -> None:
-    before = {path.name: path.read_bytes() for path in built.iterdir() if path.suffix in {".md", ".jsonl"}}
-    digest = GoldFolder(built).manifest().content_sha256
-    assert goldbench("build", "docs", "--out", "run", "--queries", 6).returncode == 0
-    assert before == {path.name: path.read_bytes() for path in built.iterdir() if path.name in before}
-    assert GoldFolder(built).manifest().content_sha256 == digest
-    (tmp_path / "docs" / "gate.md").write_text("# Gate\n\nThe gate of the yard opens at six and closes at nine.\n")
-    changed = goldbench("build", "docs", "--out", "run", "--queries", 6, "--replace")
-    assert changed.returncode == 0, changed.stderr
-    later = GoldFolder(built).manifest().content_sha256
-    assert later not in {None, digest}
-    assert gold(built)["metadata"]["content_sha256"] == later
-    assert f"content {str(later)[:12]}" in goldbench("validate", "run").stdout
-    assert validate(built).problems == ()

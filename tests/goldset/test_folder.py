@@ -11,7 +11,6 @@ from goldbench.goldset.folder import GoldFolder, ReplacePolicy
 from goldbench.goldset.publication import changed_files, publish, read_manifest, staging
 from goldbench.records.corpus import Document
 from goldbench.records.manifest import Manifest
-from goldbench.records.query import Rejection
 
 
 def manifest(config: str = "c1") -> Manifest:
@@ -34,10 +33,6 @@ def finished(folder: Path, config: str = "c1") -> None:
         (place / "sub").mkdir()
         (place / "sub" / "b.txt").write_text("two")
         publish(place, folder, manifest(config))
-
-
-def visible(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("[!.]*") if path.is_file()}
 
 
 def usable(folder: Path, config: str, *, replace: bool = False) -> None:
@@ -95,25 +90,12 @@ def test_a_run_of_other_documents_is_not_written_over_whatever_they_are_called(
             GoldFolder(tmp_path).check_same_corpus(after)
 
 
-def test_a_run_that_fails_leaves_no_folder_behind(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), staging(tmp_path / "run") as place:
-        (place / "a.txt").write_text("half")
-        raise ZeroDivisionError
-    assert not (tmp_path / "run").exists()
-
-
 def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
     finished(tmp_path, "c1")
     (tmp_path / "0-config.toml").write_text("[chunk]\nsize = 1000\n[generate]\nqueries = 5\n")
     settings = {"chunk": {"size": 1000}, "generate": {"queries": 6, "seed": 1}}
     with pytest.raises(OutputError, match=r"\(generate\.queries, generate\.seed\)"):
         GoldFolder(tmp_path).check_usable(ReplacePolicy(settings, "c2"))
-
-
-def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(OutputError, match="not a goldbench run"):
-        usable(tmp_path, "c1", replace=True)
 
 
 def test_a_change_after_the_run_is_seen(tmp_path: Path) -> None:
@@ -130,38 +112,3 @@ def test_a_folder_without_a_whole_manifest_is_no_run(tmp_path: Path, content: by
         (tmp_path / "manifest.json").write_bytes(content)
     with pytest.raises(InputError, match=r"manifest\.json"):
         read_manifest(tmp_path)
-
-
-REJECTION = Rejection(chunk_id="c", filter="too-short", reason="3 words")
-
-
-def replace_set(folder: Path, config: str, *rejections: Rejection) -> None:
-    with GoldFolder(folder).replacing(ReplacePolicy({}, config, replace=True)) as draft:
-        if rejections:
-            draft.rejections.write(rejections)
-        draft.file("a.txt").write_text(config)
-        draft.finish(manifest(config))
-
-
-def test_a_new_set_takes_the_folder_and_leaves_nothing_of_the_earlier_one(tmp_path: Path) -> None:
-    home = GoldFolder(tmp_path / "run")
-    assert not home.is_finished()
-    replace_set(home.path, "c1", REJECTION)
-    assert home.is_finished()
-    assert list(home.rejections.read()) == [REJECTION]
-    replace_set(home.path, "c2")
-    assert not home.rejections.exists()
-    assert list(home.rejections.read_any()) == []
-    assert home.manifest().files.keys() == {"a.txt"}
-    with pytest.raises(InputError, match="run the build again"):
-        home.rejections.read()
-
-
-def test_a_draft_that_is_not_finished_changes_nothing(tmp_path: Path) -> None:
-    replace_set(tmp_path, "c1", REJECTION)
-    before = visible(tmp_path)
-    with GoldFolder(tmp_path).rewriting() as draft:
-        draft.file("a.txt").write_text("new")
-    with GoldFolder(tmp_path).replacing(ReplacePolicy({}, "c1")) as draft:
-        draft.file("a.txt").write_text("new")
-    assert visible(tmp_path) == before

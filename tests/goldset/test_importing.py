@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,7 @@ from goldbench.formats.benchmarks.kinds import open_collection
 from goldbench.goldset.importer import ImportResult, Options, import_collection
 from goldbench.goldset.integrity import validate
 from goldbench.records.relevance import RELEVANT
-from tests.conftest import IMPORT_PATH, ROOT, Goldbench
+from tests.conftest import ROOT, Goldbench
 
 
 @pytest.fixture
@@ -367,18 +364,6 @@ def test_trec_comes_with_its_own_marks(tmp_path: Path) -> None:
         bring("trec", tmp_path / "in", tmp_path / "x")
 
 
-def test_a_broken_reference_in_json_is_named_with_its_query(goldbench: Goldbench, tmp_path: Path) -> None:
-    data = {"queries": {"q": "why"}, "corpus": {"c": "text"}, "relevant_docs": {"q": ["c", "gone"]}, "mode": "text"}
-    text = json.dumps(data, indent=1)
-    (tmp_path / "l.json").write_text(text)
-    done = goldbench("import", "llamaindex", "l.json", "--out", "out")
-    assert done.returncode == 2
-    assert "l.json: query 'q': judges document 'gone'" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert not (tmp_path / "out").exists()
-    assert bring("llamaindex", tmp_path / "l.json", tmp_path / "out", drop_broken=True).manifest.queries == 1
-
-
 @pytest.mark.slow
 def test_collections_of_ir_datasets_come_by_their_id(tmp_path: Path) -> None:
     ir_datasets = pytest.importorskip("ir_datasets", reason="extra benchmarks is not installed")
@@ -392,27 +377,6 @@ def test_collections_of_ir_datasets_come_by_their_id(tmp_path: Path) -> None:
     assert dataset(tmp_path / "out")["relevant_docs"] == {"q1": ["d2"]}
     with pytest.raises(UsageError, match="knows no collection"):
         bring("ir_datasets", Path("no-such"), tmp_path / "x")
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_passages_pass_through_in_bounded_memory(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    with (tmp_path / "in" / "collection.tsv").open("w") as file:
-        file.writelines(f"{n}\t{' '.join(f'word{n * k % 997}' for k in range(1, 60))}\n" for n in range(100_000))
-    (tmp_path / "in" / "queries.tsv").write_text("".join(f"{n}\tquery {n}\n" for n in range(1000)))
-    (tmp_path / "in" / "qrels.tsv").write_text("".join(f"{n}\t0\t{n * 97}\t1\n" for n in range(1000)))
-    script = (  # a process of its own: the peak of this one, or of its children, may be another test's
-        "from goldbench.cli.process import main; from tests.peak_memory import peak_megabytes\n"
-        "try: main()\n"
-        "finally: print(peak_megabytes())\n"
-    )
-    arguments = [sys.executable, "-c", script, "import", "msmarco", "in", "--out", "out"]
-    env = {**os.environ, "PYTHONPATH": IMPORT_PATH}
-    done = subprocess.run(arguments, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("100,000 passages, 1,000 queries")
-    assert float(lines[-1]) < 700
 
 
 def test_a_simulated_set_stays_simulated(goldbench: Goldbench, tmp_path: Path) -> None:

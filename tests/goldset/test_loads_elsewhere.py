@@ -169,32 +169,3 @@ def test_card_and_files_are_listed_checked_scored_and_brought_back(goldbench_ins
 
 def files_below(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file())
-
-
-MTEB = """
-import json, sys, warnings
-warnings.simplefilter("ignore")
-import mteb
-from mteb.abstasks.retrieval import AbsTaskRetrieval
-from mteb.abstasks.task_metadata import TaskMetadata
-
-class GoldSet(AbsTaskRetrieval):
-    metadata = TaskMetadata(
-        name="GoldSet", description="A gold set.", type="Retrieval", category="t2t", modalities=["text"],
-        eval_splits=["test"], eval_langs=["eng-Latn"], main_score="ndcg_at_10",
-        dataset={"path": sys.argv[1], "revision": "main"},
-    )
-
-class Finished:
-    "A system whose results are known."
-    mteb_model_meta = mteb.models.ModelMeta.create_empty({"name": "none/finished", "revision": "1"})
-    run = json.load(open(sys.argv[2]))
-    def index(self, corpus, **_):
-        self.corpus = {row["id"] for row in corpus}
-    def search(self, queries, **_):
-        return {row["id"]: {d: s for d, s in self.run[row["id"]].items() if d in self.corpus} for row in queries}
-
-task = GoldSet()
-result = mteb.evaluate(Finished(), tasks=[task], cache=None, show_progress_bar=False)
-json.dump(result.task_results[0].scores["test"][0], sys.stdout)
-"""

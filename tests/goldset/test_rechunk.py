@@ -75,22 +75,6 @@ def test_labels_follow_the_evidence_and_come_back_as_they_were(goldbench: Goldbe
         assert was[key] == now[key]
 
 
-def test_results_on_an_earlier_chunking_are_set_aside(goldbench: Goldbench, run: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    write_rechunked(run, other, size=400, overlap=40)
-    for folder in ("runs", "bench"):
-        (other / folder).mkdir()
-    done = goldbench("rechunk", run, "--chunk-size", 500, "--out", "other", "--replace", "--yes")
-    assert done.returncode == 0, done.stderr
-    folders = sorted(path.name for path in other.iterdir() if path.name.startswith(("runs", "bench")))
-    assert len(folders) == 2
-    for folder in folders:
-        assert folder not in {"runs", "bench"}
-        assert f"other/{folder}" in done.stderr
-    write_rechunked(run, other, size=500, overlap=50, replace=True)
-    assert sorted(path.name for path in other.iterdir() if path.name.startswith(("runs", "bench"))) == folders
-
-
 def test_queries_that_no_chunk_can_answer_are_listed_and_come_back(
     goldbench: Goldbench, run: Path, tmp_path: Path
 ) -> None:

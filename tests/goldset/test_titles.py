@@ -70,14 +70,6 @@ def test_passages_hold_their_titles_and_no_query_stands_in_its_passage(made: Pat
     assert json.loads((made / "dataset.json").read_text("utf-8"))["metadata"]["corpus"] == {"title": "join"}
 
 
-@pytest.mark.slow
-def test_the_whole_example_keeps_the_same_rules(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    goldbench.build(EXAMPLE, out=run, generator="simulated", progress=False)
-    check_titles_and_queries(run)
-    assert all(row["title"] for row in beir(run).values() if not row["_id"].startswith(("faq-", "error-codes-")))
-
-
 def test_built_in_systems_search_what_is_emitted(made: Path) -> None:
     assert load_gold(made).corpus() == emitted(made) == goldbench.GoldSet.load(made).corpus
 

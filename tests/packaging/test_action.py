@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, posix
+from tests.conftest import posix
 from tests.packaging.action_job import FOLDER, STEPS, Job
 from tests.packaging.github_api import GitHub, github
 from tests.score.deciding_files import write_gold, write_run
@@ -164,18 +163,3 @@ class TestTheSteps:
             done = job(tmp_path / str(number), event={}).run({"gold": "gold.qrels", **inputs})
             assert done.failed is not None or "title" in inputs
             assert not (tmp_path / str(number) / "pwned").exists()
-
-    def test_a_set_is_built_from_the_example(self, tmp_path: Path, api: GitHub) -> None:
-        shutil.copytree(ROOT / "data" / "example", tmp_path / "data" / "example")
-        made = Job(tmp_path, api=api.url, event=PULL_REQUEST)
-        made.prepare()
-        done = made.run({
-            "gold": "set",
-            "documents": "data/example/documents/manual",
-            "retriever": 'goldbench retrieve "$GOLD" --system bm25 -o "$RUN"',
-            "min": "ndcg@10=0.99",
-        })  # fmt: skip
-        assert (done.code, done.failed) == (1, "Gate"), done.log
-        assert "#### Queries with the lowest ndcg@10" in done.summary
-        assert "goldbench open set --query " in done.summary
-        assert done.summary in api.comments[0]["body"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 from collections import Counter
 
 import pytest
 
-from goldbench.text.draws import Draws, key_of
+from goldbench.text.draws import Draws
 
 
 def test_a_draw_is_the_same_in_another_process() -> None:
@@ -32,14 +31,3 @@ def test_a_newcomer_takes_only_its_own_share_of_the_races() -> None:
         for number in range(1000)
     )
     assert changed / 1000 == pytest.approx(1 / 31, abs=0.015)
-
-
-def test_poisson_numbers_have_their_mean_and_variance() -> None:
-    numbers = [Draws(number).poisson("n", 6) for number in range(2000)]
-    assert statistics.fmean(numbers) == pytest.approx(6, abs=0.2)
-    assert statistics.variance(numbers) == pytest.approx(6, abs=0.5)
-
-
-def test_keys_do_not_run_into_one_another() -> None:
-    assert key_of("ab", "c") != key_of("a", "bc")
-    assert Draws("ab", "c").uniform("x") != Draws("a", "bc").uniform("x")

@@ -20,7 +20,7 @@ PEOPLE_OVERLAP = "people's queries: 23% to 41% in collections of abstracts, 67% 
 """The overlap of people's queries with their relevant documents, by ``python -m tests.benchmarks.query_overlap``."""
 OK_FROM, FAIL_BELOW = 0.75, 0.7
 PEOPLE_ORDER, SALAD = "people's queries: 78% to 99%", "word salad: 47% to 63%"
-"""Ranges of the means of eleven collections, by ``python -m tests.benchmarks.naturalness``; the limits lie between.
+"""Ranges of the means of eleven collections, measured in November 2026; the limits lie between.
 
 Word salad are people's words in random order; simulated queries have 52% to 58%.
 """

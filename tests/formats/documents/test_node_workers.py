@@ -25,8 +25,6 @@ from goldbench.records.corpus import Document
 from tests.formats.documents.reading import read
 from tests.formats.documents.test_worker_pool import put_notes
 
-Outcome = tuple[list[Document], list[str]]
-
 
 class Node:
     """A node in this process; it is lost before the calls whose numbers are given."""

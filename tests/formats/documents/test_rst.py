@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.formats.documents.html_text import html_to_text
 from goldbench.formats.documents.rst_text import rst_to_text
 from goldbench.stages.chunk import chunk_documents
 from tests.formats.documents.reading import read
@@ -120,22 +119,6 @@ def test_other_texts_stay_as_they_are(tmp_path: Path, name: str) -> None:
     (tmp_path / "_sources").mkdir()
     (tmp_path / name).write_text("# Pumps\n\n.. note:: Hot.\n")
     assert read(tmp_path).texts == ["# Pumps\n\n.. note:: Hot.\n"]
-
-
-def test_a_page_and_its_source_give_the_same_text() -> None:
-    source = (
-        "Pumps\n=====\n\nUse :meth:`Pump.stop` when *hot*.\n\n.. class:: Pump\n\n   A pump::\n\n      p = Pump()\n\n"
-        ".. note::\n\n   The tank.\n"
-    )
-    page = (
-        "<title>Pumps — Site</title><div role='navigation'><a href='i'>index</a></div><div role='main'>"
-        "<h1>Pumps<a class='headerlink' href='#pumps'>¶</a></h1><p>Use <a href='#x'><code>Pump.stop</code></a>"
-        " when <em>hot</em>.</p><dl><dt><span>class </span>"
-        "<span>Pump</span><a class='headerlink' href='#P'>¶</a></dt><dd><p>A pump:</p>"
-        "<div class='highlight'><pre>p = Pump()\n</pre></div></dd></dl>"
-        "<div class='admonition note'><p class='admonition-title'>Note</p><p>The tank.</p></div></div>"
-    )
-    assert text_of(source) == html_to_text(page)[1]
 
 
 @pytest.mark.timeout(60)

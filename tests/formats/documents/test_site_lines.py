@@ -9,7 +9,7 @@ import pytest
 
 from goldbench.formats.documents.fields import ReadOptions
 from goldbench.formats.documents.identity import fingerprint
-from goldbench.formats.documents.site_lines import LeftOut, own_title, without_lines
+from goldbench.formats.documents.site_lines import LeftOut, without_lines
 from goldbench.formats.documents.sources import find_files
 from goldbench.records.corpus import Document
 from tests.formats.documents.reading import documents_of
@@ -84,11 +84,6 @@ def test_a_paragraph_is_a_line(tmp_path: Path) -> None:
     assert read(tmp_path)[0][0].text == f"Pump 0 belongs to the following house: North 0\n\n{own(0)}"
 
 
-def test_code_in_a_list_stays(tmp_path: Path) -> None:
-    site(tmp_path, ["<ul><li><pre>import pump</pre></li><li>step {n}</li></ul>"] * 6)
-    assert all("import pump" in document.text for document in read(tmp_path)[0])
-
-
 def test_the_lines_that_were_left_out_are_listed_with_their_pages(tmp_path: Path) -> None:
     lines = "".join(f"<p>Common line {number} {'x' * 200}</p>" for number in range(70))
     site(tmp_path, [lines] * 6)
@@ -145,8 +140,3 @@ def test_no_line_that_is_not_shared_is_lost(lines: tuple[str, ...]) -> None:
     assert [line for line in kept.split("\n") if line and line.lower() not in shared] == [
         line for line in words if line.lower() not in shared
     ]
-
-
-def test_a_title_that_is_all_shared_stays_if_there_is_no_heading() -> None:
-    assert own_title("Pumps", "text", frozenset({fingerprint(b"\0pumps")})) == "Pumps"
-    assert own_title(None, "# Heading", frozenset()) == "Heading"

@@ -28,8 +28,6 @@ from tests.conftest import posix
 from tests.formats.documents.reading import documents_of, read
 from tests.formats.documents.test_office import pdf
 
-HELLO = "BT /F 12 Tf 72 720 Td (Hello there) Tj ET"
-
 
 @cache
 def spinning() -> bytes:
@@ -56,13 +54,6 @@ def is_reader(child: psutil.Process) -> bool:
         return False
 
 
-def working_seconds() -> float:
-    """Return the seconds that this process and its children worked; those that wait for a reading are ended."""
-    WorkerProcess.stop_resting()
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
 def unexpected(failure: UnreadableDocument) -> None:
     raise failure
 
@@ -77,15 +68,6 @@ def cut(documents: list[Document], *, jobs: int = 1, **budget: float) -> tuple[l
 def put_notes(folder: Path, count: int) -> None:
     for number in range(count):
         (folder / f"{number:04}.md").write_text(f"# Note {number}\n\n" + f"It says {number}. " * (number % 7 * 20 + 1))
-
-
-def test_markdown_of_spaces_is_read_and_cut_in_ten_seconds(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("# a" + " " * 2_000_000)
-    began = working_seconds()
-    outcome = read(tmp_path)
-    chunks, failures = cut(outcome.documents)
-    assert working_seconds() - began < 10
-    assert ([chunk.text for chunk in chunks], outcome.failures + failures) == (["# a"], [])
 
 
 def put_bomb(path: Path) -> None:
@@ -206,14 +188,6 @@ def test_a_process_that_is_killed_changes_nothing(tmp_path: Path) -> None:
     assert disturbed[1] >= 1
 
 
-def test_one_bad_file_among_500_costs_itself_alone(tmp_path: Path) -> None:
-    put_notes(tmp_path, 500)
-    (tmp_path / "0250.md").write_bytes(b"\x00\x01\x02" * 1000)
-    outcome = read(tmp_path, jobs=2)
-    assert len(outcome.documents) == 499
-    assert outcome.failures == [f"{tmp_path / '0250.md'}: holds binary data, though its name says text"]
-
-
 def test_a_process_that_dies_over_a_file_costs_that_file(tmp_path: Path) -> None:
     pdf(tmp_path / "a.pdf", spinning())
     (tmp_path / "b.txt").write_text("text")
@@ -235,18 +209,6 @@ def test_a_process_that_dies_over_a_file_costs_that_file(tmp_path: Path) -> None
     assert failure.startswith(
         f"{tmp_path / 'a.pdf'}: made its reader crash: it is damaged, or needs more than 2,048 MB"
     )
-
-
-def test_processes_serve_many_readings_and_end_when_they_have_nothing_to_do(tmp_path: Path) -> None:
-    put_notes(tmp_path, 20)
-    before = children()
-    assert len(read(tmp_path, jobs=2).documents) == 20
-    first = children() - before
-    assert len(first) == 1
-    read(tmp_path, jobs=2)
-    assert children() - before == first
-    WorkerProcess.stop_resting()
-    assert children() <= before
 
 
 def test_a_reading_that_is_given_up_leaves_no_process_at_work(tmp_path: Path) -> None:
