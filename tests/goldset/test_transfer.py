@@ -7,16 +7,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldbench.formats.documents.identity import document_id
-from goldbench.goldset.transfer import GONE, TELLING, Corpus, KeptQuery, OldSet, Transfer, transfer_queries
+from goldbench.goldset.transfer import (
+    GONE,
+    TELLING,
+    Corpus,
+    KeptQuery,
+    OldSet,
+    SearchedText,
+    Transfer,
+    tell_place,
+    transfer_queries,
+)
 from goldbench.records.corpus import Chunk, Document, Evidence
 from goldbench.records.judgment import Canary, Judgment, PooledPair
 from goldbench.records.query import Query, RetiredQuery
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.chunk import chunk_documents
+from goldbench.text.evidence import Place, Stretch
 from tests.conftest import ROOT
 from tests.document_edits import edited
 
@@ -295,3 +307,29 @@ def test_a_query_left_out_by_grading_is_kept_without_labels_while_its_evidence_s
     assert isinstance(kept, KeptQuery)
     assert "33 crates" in after.chunks[kept.query.chunk_id].text
     assert isinstance(retired, RetiredQuery)
+
+
+@pytest.mark.parametrize(
+    ("places_found", "chosen"),
+    [
+        ([], None),
+        ([(0, False)], 0),
+        ([(50, True), (80, True), (10, False)], 1),
+        ([(80, True), (80, True)], None),
+        ([(80, False), (10, False)], None),
+        ([(90, True), (90, True), (10, True)], None),
+    ],
+)
+def test_a_stretch_stands_where_it_stands_alone_or_where_its_surroundings_tell(
+    places_found: list[tuple[int, bool]], chosen: int | None
+) -> None:
+    hits = [(Place(alike, sure, 0, 1), number) for number, (alike, sure) in enumerate(places_found)]
+    assert tell_place(hits) == chosen
+
+
+@pytest.mark.parametrize(("length", "places_found"), [(TELLING - 1, 0), (TELLING, 1), (TELLING + 1, 1)])
+def test_a_few_words_in_other_surroundings_may_be_there_by_chance(length: int, places_found: int) -> None:
+    words = ("pump valve " * 9)[:length].strip().ljust(length, "x")
+    stretch = Stretch(words, "what stood before it was this ", " and this stood after it")
+    searched = SearchedText(f"Nothing of it is here now: {words}; the end is another")
+    assert len(searched.places_of(stretch)) == places_found
