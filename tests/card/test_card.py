@@ -21,7 +21,7 @@ from tests.measures.statistics.spoken import sentences, shuffled
 FIGURES = [
     "sources covered", "lexical overlap", "natural word order",
     "solved at rank 1 by all", "solved at rank 1 by none", "positives per query", "hole@10",
-    "canaries", "evidence alone", "guardrails",
+    "canaries", "evidence alone", "guardrails", "model families",
     "number of queries", "minimum detectable difference", "split-half tau",
 ]  # fmt: skip
 
@@ -81,7 +81,11 @@ def test_a_set_of_three_queries_says_nothing_of_systems(tiny: Card) -> None:
 
 
 def test_what_was_not_done_is_absent_with_its_reason(tiny: Card) -> None:
-    for name, reason in (("sources covered", "does not record"), ("canaries", "was not graded")):
+    for name, reason in (
+        ("sources covered", "does not record"),
+        ("canaries", "was not graded"),
+        ("model families", "name no model"),
+    ):
         assert tiny.figure(name).state is State.ABSENT
         assert reason in tiny.figure(name).meaning
 

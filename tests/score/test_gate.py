@@ -120,11 +120,11 @@ def test_a_baseline_is_replaced_only_on_request_and_only_by_a_run_that_passes(
     assert Baseline.model_validate_json((files / "baseline.json").read_bytes()).system == "bad"
 
 
-def test_junit_comes_on_request(goldbench: Goldbench, files: Path) -> None:
-    done = goldbench(*GATE, "--run", "bad.trec", "--junit", "gate.xml")
+def test_junit_and_annotations_come_on_request(goldbench: Goldbench, files: Path) -> None:
+    done = goldbench(*GATE, "--run", "bad.trec", "--junit", "gate.xml", "--github")
     suite = ElementTree.parse(files / "gate.xml").getroot().find("testsuite")
     assert suite is not None
-    assert (suite.get("tests"), suite.get("failures")) == ("2", str(done.stdout.count("FAILED")))
+    assert (suite.get("tests"), suite.get("failures")) == ("2", str(done.stdout.count("::error ")))
 
 
 def test_other_judgments_are_told_and_no_common_query_is_an_error(goldbench: Goldbench, files: Path) -> None:
@@ -203,7 +203,7 @@ def test_markdown_has_the_change_with_the_interval_of_a_comparison_in_a_file_or_
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--markdown", "-", "--json"), "--json and --markdown - both print on standard output"),
+        (("--markdown", "-", "--github"), "--github and --markdown - both print on standard output"),
         (("--markdown", "bad.trec"), "--markdown"),
     ],
 )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 
@@ -45,7 +49,7 @@ def label_figures(material: DescribedSet, baselines: Baselines) -> Iterator[Figu
 
 
 def judge_figures(material: DescribedSet) -> Iterator[Figure]:
-    """Yield the figures on the judge."""
+    """Yield the figures on the judge, and on the vendors of the models that wrote and judged."""
     if material.graded:
         yield from _judge_checks(material)
         yield _guardrails(material)
@@ -54,6 +58,7 @@ def judge_figures(material: DescribedSet) -> Iterator[Figure]:
         reason = "no pool was judged" if refused is None else refused.reason
         for name in ("canaries", "evidence alone", "guardrails"):
             yield absent(JUDGE, name, f"the set was not graded: {reason}")
+    yield _model_families(material)
 
 
 def _solved(material: DescribedSet, baselines: Baselines) -> Iterator[Figure]:
@@ -228,3 +233,79 @@ def _guardrails(material: DescribedSet) -> Figure:
         values={one.probe: one.rate for one in tested},
         limit=("0 failed, and all decided", state),
     )
+
+
+def _model_families(material: DescribedSet) -> Figure:
+    named = parties(material)
+    if not any(named[role] for role in ("generator", "judge", "embedder")):
+        return absent(JUDGE, "model families", "the files of the set name no model that took part")
+    clashes = overlapping(named)
+    unknown = len({name for models in named.values() for name, vendor in models if vendor is None})
+    meaning = "No vendor's model both wrote and judged the queries, or helped to make the set and is being measured"
+    if clashes:
+        meaning = f"Models of one vendor play two parts: {'; '.join(clashes)}. A model favours its own vendor's models"
+    return figure(
+        JUDGE,
+        "model families",
+        len(clashes),
+        meaning + (f" ({amount(unknown, 'model')} of unknown vendor)." if unknown else "."),
+        unit="overlaps",
+        values={
+            role: " | ".join(f"{name}: {vendor or 'unknown'}" for name, vendor in models) or "none"
+            for role, models in named.items()
+        },
+        items=clashes,
+        limit=("none", not clashes),
+    )
+
+
+Parties = dict[str, list[tuple[str, str | None]]]
+"""The models and systems in each role, by name, each with its vendor or None if it is not known."""
+
+
+def vendor_of(name: str) -> str | None:
+    """Return the vendor of a model, None if no pattern matches its name."""
+    return next((vendor for vendor, pattern in _vendors().items() if re.search(pattern, name, re.IGNORECASE)), None)
+
+
+@cache
+def _vendors() -> dict[str, str]:
+    return tomllib.loads(files("goldbench.card").joinpath("vendors.toml").read_text(encoding="utf-8"))
+
+
+def parties(material: DescribedSet) -> Parties:
+    """Return the models that wrote, judged and embedded, and the systems being measured, from the files."""
+    manifest = material.manifest
+    model = manifest.model if manifest and manifest.model else None
+    judges = sorted({judgment.assessor for judgment in material.judgments})
+    if not judges and manifest is not None and manifest.grading is not None:
+        judges = sorted(manifest.grading.assessors)
+    model_settings = material.settings.get("model", {})
+    embedding = model_settings.get("embedding") if isinstance(model_settings, Mapping) else None
+    roles = {
+        "generator": [model] if model else [],
+        "judge": _models(judges),
+        "embedder": [embedding] if isinstance(embedding, str) else [],
+        "evaluated": sorted(material.runs),
+    }
+    return {role: [(name, vendor_of(name)) for name in names] for role, names in roles.items()}
+
+
+def _models(assessors: Sequence[str]) -> list[str]:
+    """Return the distinct models of assessors named ``model/prompt``."""
+    return sorted({assessor.rpartition("/")[0] or assessor for assessor in assessors})
+
+
+def overlapping(models: Parties) -> list[str]:
+    """Return one line per vendor in two conflicting roles: generator and judge, or maker of the set and system."""
+    lines = []
+    for first, second in (
+        ("generator", "judge"),
+        ("generator", "evaluated"),
+        ("judge", "evaluated"),
+        ("embedder", "evaluated"),
+    ):
+        shared = {label for _, label in models[first] if label} & {label for _, label in models[second] if label}
+        lines += [f"{first} and {second} are {label}" for label in sorted(shared)]
+    same = {name for name, label in models["generator"] if label is None} & {name for name, _ in models["judge"]}
+    return lines + [f"generator and judge are {name}" for name in sorted(same)]

@@ -61,6 +61,7 @@ def gate(
     scores: options.ScoresOption = "float64",
     match: options.MatchOption = "id",
     junit: Annotated[Path | None, options.Output(help="Write JUnit XML.")] = None,
+    github: Annotated[bool, options.Output("--github", help="Print annotations for GitHub Actions.")] = False,
     markdown: Annotated[
         str | None, options.Output(metavar="FILE", help="Write a table as Markdown; - is stdout.")
     ] = None,
@@ -81,8 +82,7 @@ def gate(
 
     before = _read_baseline(baseline, init=init, update=update)
     runs = named_runs([run])
-    if markdown == "-" and screen.json:
-        raise UsageError("--json and --markdown - both print on standard output; give --markdown a file")
+    _check_printed(markdown, github=github)
     files = {"--junit": junit, "--markdown": None if markdown in {None, "-"} else Path(markdown)}
     check_apart({"--baseline": baseline, **files}, [gold, *(one.path for one in runs.values())])
     check_apart(files, [baseline] if baseline else [])
@@ -103,7 +103,7 @@ def gate(
     checks = checks_of(result, compared, demands)
     note_old_runs(loaded, runs, match)
     outcome = _Outcome(loaded, system, result, checks, compared)
-    _report(outcome, junit, markdown)
+    _report(outcome, junit, markdown, github=github)
     warn(loaded)
     passed = all(check.passed for check in checks)
     if baseline and (init or (update and passed)):
@@ -122,6 +122,13 @@ class _Outcome:
     result: Result
     checks: Sequence[Check]
     compared: Baseline | None
+
+
+def _check_printed(markdown: str | None, *, github: bool) -> None:
+    """Refuse options about what is printed that contradict one another."""
+    other = "--json" if screen.json else "--github" if github else None
+    if markdown == "-" and other:
+        raise UsageError(f"{other} and --markdown - both print on standard output; give --markdown a file")
 
 
 def _write_baseline(path: Path, outcome: _Outcome, measures: Sequence[str]) -> str:
@@ -161,7 +168,7 @@ def _read_baseline(path: Path | None, *, init: bool, update: bool) -> Baseline |
     return read_baseline(path)
 
 
-def _report(outcome: _Outcome, junit: Path | None, markdown: str | None) -> None:
+def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, *, github: bool) -> None:
     """Print the result of every check, and write the files that are asked for."""
     from goldbench.report import gate_text as report
     from goldbench.score.demands import differences
@@ -178,6 +185,9 @@ def _report(outcome: _Outcome, junit: Path | None, markdown: str | None) -> None
         screen.show(*_failed_queries(outcome), *(f"Note: {note}." for note in notes))
     if junit:
         write_whole(junit, report.junit(checks, texts, notes))
+    if github:
+        for line in report.github(checks, texts):
+            typer.echo(line)
     if markdown:
         text = _markdown(outcome, texts, notes)
         if markdown == "-":

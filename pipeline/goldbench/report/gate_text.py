@@ -76,6 +76,24 @@ def xml_text(text: str) -> str:
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def github(checks: Sequence[Check], texts: Mapping[str, str]) -> Iterator[str]:
+    """Yield GitHub workflow commands: an error for each failed condition, or a notice if all hold."""
+    for check in checks:
+        if not check.passed:
+            message = "\n".join([line(check), *fallen(check, texts)])
+            yield f"::error title={_property('goldbench gate: ' + check.measure)}::{_data(message)}"
+    if all(check.passed for check in checks):
+        yield f"::notice title=goldbench gate::{_data(amount(len(checks), 'condition') + ' passed')}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
 def change_rows(now: HistoryEntry, last: HistoryEntry | None, baseline: Mapping[str, float]) -> list[tuple[str, ...]]:
     """Return the headings, then a row for each measure: its mean now with the interval, and its changes.
 
