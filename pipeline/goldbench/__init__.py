@@ -4,32 +4,10 @@
 >>> sorted(set(dir(goldbench)) & {"GoldSet", "build", "compare", "evaluate"})
 ['GoldSet', 'build', 'compare', 'evaluate']
 
-Everything but errors is imported when it is first used: ``import goldbench`` alone takes next to no time.
+Everything is imported when it is first used: ``import goldbench`` alone takes next to no time.
 """
 
 from __future__ import annotations
-
-from goldbench.errors import (
-    AnswerRejected,
-    CallFailed,
-    ConfigError,
-    GoldbenchError,
-    InputError,
-    JudgeFailed,
-    LimitReached,
-    MissingExtra,
-    MissingPackage,
-    ModelError,
-    ModelUnavailable,
-    ModelUnfit,
-    NotAsked,
-    NothingKept,
-    OutputError,
-    RetrieverFailed,
-    UnknownMeasure,
-    UnreadableDocument,
-    UsageError,
-)
 
 __version__ = "0.1.0"
 
@@ -45,6 +23,27 @@ if TYPE_CHECKING:
     from goldbench.api.gold_set import GoldSet
     from goldbench.api.run_comparison import RunComparison
     from goldbench.api.scores import compare, evaluate
+    from goldbench.errors import (
+        AnswerRejected,
+        CallFailed,
+        ConfigError,
+        GoldbenchError,
+        InputError,
+        JudgeFailed,
+        LimitReached,
+        MissingExtra,
+        MissingPackage,
+        ModelError,
+        ModelUnavailable,
+        ModelUnfit,
+        NotAsked,
+        NothingKept,
+        OutputError,
+        RetrieverFailed,
+        UnknownMeasure,
+        UnreadableDocument,
+        UsageError,
+    )
 
 _PLACES = {
     "CostPlan": "api.cost_plan",
@@ -57,8 +56,17 @@ _PLACES = {
     "build": "api.gold_build",
     "compare": "api.scores",
     "evaluate": "api.scores",
-}
-"""Where each public name that is imported late is defined."""
+    **dict.fromkeys(
+        (
+            "AnswerRejected", "CallFailed", "ConfigError", "GoldbenchError", "InputError", "JudgeFailed",
+            "LimitReached", "MissingExtra", "MissingPackage", "ModelError", "ModelUnavailable", "ModelUnfit",
+            "NotAsked", "NothingKept", "OutputError", "RetrieverFailed", "UnknownMeasure", "UnreadableDocument",
+            "UsageError",
+        ),
+        "errors",
+    ),
+}  # fmt: skip
+"""Where each public name is defined."""
 
 __all__ = [  # noqa: RUF022  in the order of the places
     "CostPlan",

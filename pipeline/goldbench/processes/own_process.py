@@ -1,14 +1,46 @@
-"""A process of goldbench's own, seen from the process that starts it."""
+"""A process of goldbench's own, seen from the process that starts it, and the messages between the two.
+
+A message is a length of four bytes, and as many bytes of JSON.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import IO, Any
 
-from goldbench.processes.messages import encoded, framed, next_message
+_LENGTH = struct.Struct(">I")
+
+
+def encoded(value: object) -> bytes:
+    """Return a value as JSON, whatever characters its strings hold."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def decoded(message: bytes) -> Any:  # noqa: ANN401  what the other process encoded
+    """Return the value of a message."""
+    return json.loads(message.decode("utf-8", "surrogatepass"))
+
+
+def framed(message: bytes) -> bytes:
+    """Return a message with its length before it."""
+    return _LENGTH.pack(len(message)) + message
+
+
+def next_message(stream: IO[bytes]) -> bytes | None:
+    """Wait for the next message and return it; return None if the stream ended before the message did."""
+    header = stream.read(_LENGTH.size)
+    if len(header) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(header)
+    message = stream.read(length)
+    return message if len(message) == length else None
+
 
 _KEPT = frozenset({"PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "PYTHONDONTWRITEBYTECODE"})
 """The environment variables that every process gets; none of them holds a key."""

@@ -1,6 +1,6 @@
 """What a model may answer: flat, every field described, reasons before verdicts, no ids.
 
-``most`` holds limits that a server is told, so that a reply ends; a longer reply is still read.
+``sent`` holds limits that a server is told, so that a reply ends; a longer reply is still read.
 """
 
 from __future__ import annotations
@@ -18,14 +18,22 @@ LONG, MIDDLE, SHORT = 800, 400, 200
 """Characters of a sentence with room to spare, of a long phrase, and of a short one."""
 
 
-def most(length: int, **more: Any) -> dict[str, JsonValue]:  # noqa: ANN401  any JSON
-    """Return what a field tells a server alone.
+def described_text(description: str, length: int, *, last: bool = False) -> Any:  # noqa: ANN401  a field of pydantic
+    """Return the field of a text.
 
     Args:
-        length: Most characters of the text.
-        more: ``last=True`` puts the field at the end of the reply.
+        description: What a model is told about it.
+        length: Most characters, which a server alone is told.
+        last: Whether the field comes at the end of the reply.
     """
-    return {"sent": {"maxLength": length, **more}}
+    limits: dict[str, JsonValue] = {"maxLength": length, **({"last": True} if last else {})}
+    return Field(description=description, json_schema_extra={"sent": limits})
+
+
+SUBJECT = described_text("What the query is about, by name, in at most 8 words.", SHORT)
+QUERY = described_text("The query, as a user would type it; empty when skipped.", LONG)
+TOPIC = Field(ge=0, le=3, description="How well the subject of the passage matches that of the query, 0 to 3.")
+GRADE = Field(ge=0, le=3, description="The grade by the rubric; in doubt the lower one.")
 
 
 class Answer(BaseModel):
@@ -50,17 +58,12 @@ class QueryKind(StrEnum):
 class GeneratedQuery(Answer):
     """One proposed query. Lengths are checked later, so that one long answer does not cost the whole reply."""
 
-    subject: str = Field(
-        description="What the query is about, by name, in at most 8 words.", json_schema_extra=most(SHORT)
+    subject: str = SUBJECT
+    evidence: str = described_text(
+        "The sentence of the document that answers the query, copied exactly, character by character.", LONG
     )
-    evidence: str = Field(
-        description="The sentence of the document that answers the query, copied exactly, character by character.",
-        json_schema_extra=most(LONG),
-    )
-    query: str = Field(description="The query, as a user would type it.", json_schema_extra=most(LONG))
-    answer: str = Field(
-        description="The answer the document gives, in at most 40 words.", json_schema_extra=most(MIDDLE)
-    )
+    query: str = described_text("The query, as a user would type it.", LONG)
+    answer: str = described_text("The answer the document gives, in at most 40 words.", MIDDLE)
     type: QueryKind = Field(description="What the query asks for.")
     style: QueryStyle = Field(description="How the query is put.")
 
@@ -68,9 +71,8 @@ class GeneratedQuery(Answer):
 class GeneratedQueries(Answer):
     """The reply to a generation prompt: candidates, or the reason why no good query exists."""
 
-    skip_reason: str | None = Field(
-        description="Why no good query can be written about this text; null when there are candidates.",
-        json_schema_extra=most(SHORT, last=True),
+    skip_reason: str | None = described_text(
+        "Why no good query can be written about this text; null when there are candidates.", SHORT, last=True
     )
     candidates: list[GeneratedQuery] = Field(description="The proposed queries, best first; empty when skipped.")
 
@@ -78,80 +80,52 @@ class GeneratedQueries(Answer):
 class JoinedQuery(Answer):
     """The reply to a prompt about several passages: one query that needs all of them, or the reason for none."""
 
-    subject: str = Field(
-        description="What the query is about, by name, in at most 8 words.", json_schema_extra=most(SHORT)
-    )
+    subject: str = SUBJECT
     evidence: list[str] = Field(
         description="For each passage, in their order, the sentence of it that the answer needs, copied exactly, "
         "character by character."
     )
-    query: str = Field(
-        description="The query, as a user would type it; empty when skipped.", json_schema_extra=most(LONG)
-    )
-    answer: str = Field(
-        description="The answer that the passages give together, in at most 40 words.", json_schema_extra=most(MIDDLE)
-    )
+    query: str = QUERY
+    answer: str = described_text("The answer that the passages give together, in at most 40 words.", MIDDLE)
     style: QueryStyle = Field(description="How the query is put.")
-    skip_reason: str | None = Field(
-        description="Why no good query can be written about these texts; null when there is one.",
-        json_schema_extra=most(SHORT, last=True),
+    skip_reason: str | None = described_text(
+        "Why no good query can be written about these texts; null when there is one.", SHORT, last=True
     )
 
 
 class UnansweredQuery(Answer):
     """The reply to a prompt for a query that the collection does not answer."""
 
-    changed: str = Field(
-        description="What was changed so that the passages do not answer it, in at most 15 words.",
-        json_schema_extra=most(SHORT),
-    )
-    subject: str = Field(
-        description="What the query is about, by name, in at most 8 words.", json_schema_extra=most(SHORT)
-    )
-    query: str = Field(
-        description="The query, as a user would type it; empty when skipped.", json_schema_extra=most(LONG)
-    )
+    changed: str = described_text("What was changed so that the passages do not answer it, in at most 15 words.", SHORT)
+    subject: str = SUBJECT
+    query: str = QUERY
     style: QueryStyle = Field(description="How the query is put.")
-    skip_reason: str | None = Field(
-        description="Why no such query can be written about these texts; null when there is one.",
-        json_schema_extra=most(SHORT, last=True),
+    skip_reason: str | None = described_text(
+        "Why no such query can be written about these texts; null when there is one.", SHORT, last=True
     )
 
 
 class EarlierTurn(Answer):
     """One earlier turn of a conversation."""
 
-    question: str = Field(description="What the user asked.", json_schema_extra=most(MIDDLE))
-    answer: str = Field(description="What was answered, in at most 30 words.", json_schema_extra=most(MIDDLE))
+    question: str = described_text("What the user asked.", MIDDLE)
+    answer: str = described_text("What was answered, in at most 30 words.", MIDDLE)
 
 
 class Conversation(Answer):
     """The reply to a prompt for a conversation: earlier turns, then a last question that needs them."""
 
-    subject: str = Field(
-        description="What the last question is about, by name, in at most 8 words.", json_schema_extra=most(SHORT)
-    )
-    evidence: str = Field(
-        description="The sentence of the document that answers the last question, copied exactly, "
-        "character by character.",
-        json_schema_extra=most(LONG),
+    subject: str = described_text("What the last question is about, by name, in at most 8 words.", SHORT)
+    evidence: str = described_text(
+        "The sentence of the document that answers the last question, copied exactly, character by character.", LONG
     )
     turns: list[EarlierTurn] = Field(description="One or two earlier turns, the oldest first.")
-    query: str = Field(
-        description="The last question, which needs the earlier turns; empty when skipped.",
-        json_schema_extra=most(LONG),
-    )
-    standalone: str = Field(
-        description="The last question with everything named, so that it needs no earlier turn.",
-        json_schema_extra=most(LONG),
-    )
-    answer: str = Field(
-        description="The answer the document gives, in at most 40 words.", json_schema_extra=most(MIDDLE)
-    )
+    query: str = described_text("The last question, which needs the earlier turns; empty when skipped.", LONG)
+    standalone: str = described_text("The last question with everything named, so that it needs no earlier turn.", LONG)
+    answer: str = described_text("The answer the document gives, in at most 40 words.", MIDDLE)
     style: QueryStyle = Field(description="How the stand-alone question is put.")
-    skip_reason: str | None = Field(
-        description="Why no good conversation can be written about this text; null when there is one.",
-        json_schema_extra=most(SHORT, last=True),
+    skip_reason: str | None = described_text(
+        "Why no good conversation can be written about this text; null when there is one.", SHORT, last=True
     )
 
 
@@ -164,9 +138,8 @@ class YesNo(Answer):
 class Completeness(Answer):
     """The reply to a check of one passage: what is missing first, then how much of the answer it gives."""
 
-    missing: str = Field(
-        description="One sentence: which part of the answer the passage lacks, or that it lacks none.",
-        json_schema_extra=most(MIDDLE),
+    missing: str = described_text(
+        "One sentence: which part of the answer the passage lacks, or that it lacks none.", MIDDLE
     )
     answered: Literal["completely", "partly", "not at all"] = Field(
         description="How far the query can be answered from this passage alone."
@@ -176,26 +149,22 @@ class Completeness(Answer):
 class Verdict(Answer):
     """The reply to the question whether a query stands alone: the reason first, then the score."""
 
-    rationale: str = Field(description="One sentence: what decides the score.", json_schema_extra=most(MIDDLE))
+    rationale: str = described_text("One sentence: what decides the score.", MIDDLE)
     score: int = Field(ge=1, le=5, description="The score, from 1 to 5; 4 or more is good.")
 
 
 class Grade(Answer):
     """The reply to a judge's prompt about one passage: what was meant, the words that help, then the grade."""
 
-    intent: str = Field(
-        description="What the query most likely wants to know, in at most 20 words.", json_schema_extra=most(SHORT)
+    intent: str = described_text("What the query most likely wants to know, in at most 20 words.", SHORT)
+    evidence: str = described_text(
+        "The sentence of the passage that helps most, copied exactly, character by character; empty if no "
+        "sentence helps.",
+        LONG,
     )
-    evidence: str = Field(
-        description="The sentence of the passage that helps most, copied exactly, character by character; "
-        "empty if no sentence helps.",
-        json_schema_extra=most(LONG),
-    )
-    topic: int = Field(ge=0, le=3, description="How well the subject of the passage matches that of the query, 0 to 3.")
-    remark: str = Field(
-        description="How far the passage can be trusted on this, in at most 15 words.", json_schema_extra=most(SHORT)
-    )
-    grade: int = Field(ge=0, le=3, description="The grade by the rubric; in doubt the lower one.")
+    topic: int = TOPIC
+    remark: str = described_text("How far the passage can be trusted on this, in at most 15 words.", SHORT)
+    grade: int = GRADE
     flag: Flag = Field(description="What is odd about the pair; none if nothing is.")
 
 
@@ -203,22 +172,20 @@ class PassageGrade(Answer):
     """The grade of one of several passages."""
 
     number: int = Field(ge=1, description="The number of the passage.")
-    evidence: str = Field(
-        description="The sentence of this passage that helps most, copied exactly, character by character; "
-        "empty if no sentence helps.",
-        json_schema_extra=most(LONG),
+    evidence: str = described_text(
+        "The sentence of this passage that helps most, copied exactly, character by character; empty if no "
+        "sentence helps.",
+        LONG,
     )
-    topic: int = Field(ge=0, le=3, description="How well the subject of the passage matches that of the query, 0 to 3.")
-    grade: int = Field(ge=0, le=3, description="The grade by the rubric; in doubt the lower one.")
+    topic: int = TOPIC
+    grade: int = GRADE
     flag: Flag = Field(description="What is odd about the pair; none if nothing is.")
 
 
 class Grades(Answer):
     """The reply to a judge's prompt about several passages."""
 
-    intent: str = Field(
-        description="What the query most likely wants to know, in at most 20 words.", json_schema_extra=most(SHORT)
-    )
+    intent: str = described_text("What the query most likely wants to know, in at most 20 words.", SHORT)
     passages: list[PassageGrade] = Field(description="One entry for every passage, in their order.")
 
 
@@ -243,9 +210,9 @@ class PassageOrder(Answer):
 class NumberedQuery(Answer):
     """The reply to a prompt with numbered sentences; ``numbered_query`` says how many there are."""
 
-    query: str = Field(description="The query, as a user would type it.", json_schema_extra=most(SHORT))
+    query: str = described_text("The query, as a user would type it.", SHORT)
     sentence: int = Field(description="The number of the sentence that answers it.")
-    answer: str = Field(description="The answer, in a few words of that sentence.", json_schema_extra=most(SHORT))
+    answer: str = described_text("The answer, in a few words of that sentence.", SHORT)
 
 
 class ChosenQuestion(Answer):

@@ -25,7 +25,7 @@ from goldbench.formats.charsets import decode
 from goldbench.formats.documents.titles import markdown_title
 from goldbench.formats.faults import Fault
 from goldbench.formats.regular_files import read_whole
-from goldbench.processes.messages import decoded, encoded, framed, next_message
+from goldbench.processes.own_process import decoded, encoded, framed, next_message
 from goldbench.text.headings import front_matter
 
 _IMPORTED = 2**30

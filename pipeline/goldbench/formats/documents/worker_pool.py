@@ -24,8 +24,7 @@ from goldbench.cluster.remote_object import MOST_LOSSES, Lost
 from goldbench.errors import GoldbenchError, Message
 from goldbench.formats.documents.worker import limits_memory
 from goldbench.formats.faults import reason
-from goldbench.processes.messages import decoded
-from goldbench.processes.own_process import OwnProcess, usable_processors
+from goldbench.processes.own_process import OwnProcess, decoded, usable_processors
 
 NODES_FAIL = "{engine='ray'}: {}; check the nodes with `ray status`, or use {engine='local'}"
 """The template of a message where the nodes of a cluster do no work."""
