@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from goldbench.errors import RetrieverFailed
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
 from goldbench.retrieval.dense import Dense
 from goldbench.retrieval.fastembed_models import FastembedEncoder
@@ -16,6 +15,7 @@ from goldbench.retrieval.rerank import Reranker
 from goldbench.retrieval.sentence_models import SentenceTransformersEncoder, cross_encoder
 from goldbench.retrieval.stopwatch import Stopwatch
 from goldbench.retrieval.system_settings import (
+    Analyzer,
     BM25Settings,
     CrossEncoderSettings,
     FastembedSettings,

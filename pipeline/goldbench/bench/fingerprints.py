@@ -16,7 +16,7 @@ from goldbench.bench.bench_file import Bench, Point
 from goldbench.errors import InputError, ModelUnavailable
 from goldbench.generate.writers import with_local_models
 from goldbench.goldset.publication import sha256_of
-from goldbench.retrieval.system_settings import REVISIONS, SystemSettings
+from goldbench.retrieval.system_settings import SystemSettings
 from goldbench.systems.resolution import reached
 
 
@@ -46,8 +46,6 @@ def fingerprint_of(
         "queries": queries,
         "corpus": corpus,
     }
-    if revisions := {one["kind"]: REVISIONS[one["kind"]] for one in own.values() if one["kind"] in REVISIONS}:
-        shaping["revisions"] = revisions
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
 
 

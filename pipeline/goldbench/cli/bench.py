@@ -15,7 +15,7 @@ from goldbench.errors import DONE_IN_PART, InputError, OutputError, UsageError
 from goldbench.goldset.file_names import BENCH, MANIFEST, RUNS, answers_beside
 from goldbench.goldset.gold_path import check_apart, folder_of
 from goldbench.report.named_queries import difference_line, worst_line
-from goldbench.retrieval.analyzer_names import Analyzer, known_language
+from goldbench.retrieval.system_settings import Analyzer, known_language
 from goldbench.score.runs import Gold, load_gold
 from goldbench.text.display import amount, one_line, shell_command
 from goldbench.text.display import queries as count_of

@@ -14,25 +14,26 @@ from goldbench.formats.vector_tables import read_vectors
 from goldbench.ports import Retriever
 from goldbench.retrieval import expand
 from goldbench.retrieval import system_settings as s
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
-from goldbench.retrieval.child import ProcessFunction
 from goldbench.retrieval.dense import Dense, Encoder, ServerEncoder
 from goldbench.retrieval.fusion import Fusion
 from goldbench.retrieval.listwise import Listwise
 from goldbench.retrieval.lsi import LSI, Space, shared_dimensions
 from goldbench.retrieval.mmr import MMR
 from goldbench.retrieval.ngrams import Ngrams
-from goldbench.retrieval.own import UserRetriever
 from goldbench.retrieval.rerank import Reranker
 from goldbench.retrieval.sentence_models import SentenceTransformersEncoder, cross_encoder
 from goldbench.retrieval.stopwatch import Stopwatch
 from goldbench.retrieval.token_files import TokenFiles
 from goldbench.retrieval.tokens import Tokenizer, tokenizer
+from goldbench.retrieval.user_retrievers import UserRetriever, imported_function
 from goldbench.retrieval.vector_files import FileEncoder
 from goldbench.systems.finished_run import FinishedRun, read_finished
 from goldbench.systems.models import Models, key_in
 from goldbench.systems.parts import SharedEncoder
+
+_TO_FAIL_S = 1.0
+"""Seconds that the client of an endpoint has to say why there is no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +78,11 @@ def build(settings: s.SystemSettings, *, name: str, context: BuildContext) -> Re
 
 def searches_on_nodes(settings: s.SystemSettings) -> bool:
     """Return whether a system can be searched in parts, with the same scores and order."""
-    return isinstance(settings, s.BM25Settings) and settings.analyzer is not Analyzer.FILE
+    return isinstance(settings, s.BM25Settings) and settings.analyzer is not s.Analyzer.FILE
 
 
 def _tokens(settings: s.Lexical) -> Tokenizer | TokenFiles:
-    if settings.analyzer is Analyzer.FILE:
+    if settings.analyzer is s.Analyzer.FILE:
         return TokenFiles(settings.tokens)
     return tokenizer(settings.analyzer, language=settings.language)
 
@@ -177,10 +178,9 @@ def _run(settings: s.RunSettings, _: BuildContext) -> Retriever:
 
 def _function(settings: s.PythonSettings, name: str, context: BuildContext) -> Retriever:
     folders = [*([context.folder] if context.folder else []), Path.cwd()]
-    function = ProcessFunction(
-        settings.function, folders=folders, timeout_s=settings.timeout_seconds, returns=settings.returns
-    )
-    return UserRetriever(function, name=name)
+    function = imported_function(settings.function, folders=folders)
+    timeout_s, returns = settings.timeout_seconds, settings.returns
+    return UserRetriever(function, name=name, timeout_s=timeout_s, returns=returns, quotes_errors=False)
 
 
 def _endpoint(settings: s.HttpSettings, name: str) -> Retriever:
@@ -188,8 +188,10 @@ def _endpoint(settings: s.HttpSettings, name: str) -> Retriever:
 
     key = key_in(settings.api_key_env)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    endpoint = Endpoint(settings.url, headers=headers, timeout_s=settings.timeout_seconds, returns=settings.returns)
-    return UserRetriever(endpoint, name=name)
+    endpoint = Endpoint(settings.url, headers=headers, timeout_s=settings.timeout_seconds)
+    # The client limits each piece of an answer, the thread the whole of it.
+    timeout_s = settings.timeout_seconds + _TO_FAIL_S
+    return UserRetriever(endpoint.search, name=name, timeout_s=timeout_s, returns=settings.returns)
 
 
 _BUILDERS: dict[type, Callable[[Any, BuildContext], Retriever]] = {
