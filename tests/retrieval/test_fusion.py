@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from goldbench.retrieval.fusion import Fusion, normalised, reciprocal_ranks, weighted_scores
 from goldbench.retrieval.system_settings import RRFSettings, WeightedSettings
-from goldbench.systems.finished_run import FinishedRun
+from goldbench.systems.builder import FinishedRun
 
 SCORES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1e6, 1e6), max_size=8)
 

@@ -97,16 +97,6 @@ def test_a_real_model_finds_paraphrases_without_a_word_in_common(
 
 
 @pytest.mark.slow
-def test_a_query_leaves_the_number_of_threads_as_it_was(minilm: str) -> None:
-    import torch
-
-    before = torch.get_num_threads()
-    encoder = SentenceTransformersEncoder(SentenceTransformersSettings(model=minilm))
-    assert encoder.queries({"q": "one"}).shape == (1, 384)
-    assert torch.get_num_threads() == before
-
-
-@pytest.mark.slow
 def test_its_vectors_are_those_of_the_package_and_prefixes_are_part_of_the_text(minilm: str) -> None:
     import sentence_transformers
 

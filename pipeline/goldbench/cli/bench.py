@@ -30,10 +30,7 @@ def bench(
     gold: options.GoldPath,
     config: options.BenchConfig = None,
     system: Annotated[
-        list[str] | None,
-        options.Systems(
-            metavar="NAME", help="Measure only this system. Repeatable.", autocompletion=options.complete_systems
-        ),
+        list[str] | None, options.Systems(metavar="NAME", help="Measure only this system. Repeatable.")
     ] = None,
     measure: options.MeasureOption = None,
     k: options.CutoffOption = None,
@@ -216,8 +213,6 @@ def retrieve(
         queries, corpus = _texts(loaded, conversation)
         retriever = systems.retriever(system)
         screen.note(text_line(systems.destinations()))
-        if note := systems.note_of_local_searches(len(corpus)):
-            screen.note(note)
         retriever.index(corpus)
         run = retriever.search(queries, k=k)
     with explained(output):

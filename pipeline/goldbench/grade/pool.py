@@ -196,7 +196,6 @@ class Pools:
         feedback: The chunks that users clicked or voted on, by query; they are judged first.
         carried_feedback: The same, in the pool of the set that is replaced.
         usage: Returns what the retrievers themselves cost.
-        note_of_local_searches: As in `Systems`; takes the number of passages.
     """
 
     names: tuple[str, ...]
@@ -208,7 +207,6 @@ class Pools:
     feedback: Mapping[str, Sequence[str]] = field(default_factory=dict)
     carried_feedback: Mapping[str, Sequence[str]] = field(default_factory=dict)
     usage: Callable[[], Mapping[str, StageUsage]] = dict
-    note_of_local_searches: Callable[[int], str | None] = lambda _: None
 
 
 def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) -> Pool:
@@ -298,8 +296,6 @@ def waiting_pool(
 def _ranked(gold: GradableSet, queries: Sequence[Query], pools: Pools, progress: Progress, *, depth: int) -> Rankings:
     """Return what the built-in retrievers find for some queries; arguments as in `waiting_pool`."""
     retrievers = pools.build(language_of(gold.chunks))
-    if (told := pools.note_of_local_searches(len(gold.chunks))) is not None:
-        progress.note(told)
     return retrieve(gold, retrievers, queries, depth=depth, progress=progress)
 
 

@@ -123,12 +123,7 @@ def pools(
         def usage() -> dict[str, StageUsage]:
             return opened[-1].usage() if opened else {}
 
-        def note(passages: int) -> str | None:
-            return opened[-1].note_of_local_searches(passages)
-
-        yield Pools(
-            names, build, named, again=again, depth=depth, feedback=used, usage=usage, note_of_local_searches=note
-        )
+        yield Pools(names, build, named, again=again, depth=depth, feedback=used, usage=usage)
 
 
 def _feedback_in(path: Path) -> dict[str, list[str]]:

@@ -11,6 +11,7 @@ from goldbench.config import Engine
 from goldbench.errors import RetrieverFailed
 from goldbench.formats.json_maps import read_rewrites
 from goldbench.formats.vector_tables import read_vectors
+from goldbench.measures.ranks.order import best
 from goldbench.ports import Retriever
 from goldbench.retrieval import expand
 from goldbench.retrieval import system_settings as s
@@ -28,7 +29,6 @@ from goldbench.retrieval.token_files import TokenFiles
 from goldbench.retrieval.tokens import Tokenizer, tokenizer
 from goldbench.retrieval.user_retrievers import UserRetriever, imported_function
 from goldbench.retrieval.vector_files import FileEncoder
-from goldbench.systems.finished_run import FinishedRun, read_finished
 from goldbench.systems.models import Models, key_in
 from goldbench.systems.parts import SharedEncoder
 
@@ -55,6 +55,20 @@ class BuildContext:
     spaces: dict[str, Space] = field(default_factory=dict)
 
 
+class FinishedRun:
+    """The results of a run; a query that the run lacks has no results."""
+
+    def __init__(self, run: Mapping[str, Mapping[str, float]]) -> None:
+        self._run = run
+
+    def index(self, passages: Mapping[str, str]) -> None:
+        """Do nothing: the passages were searched before."""
+
+    def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
+        """Return for each query the first ``k`` results of the run."""
+        return {query_id: best(self._run.get(query_id, {}), k) for query_id in queries}
+
+
 def build(settings: s.SystemSettings, *, name: str, context: BuildContext) -> Retriever:
     """Return the retriever of these settings.
 
@@ -76,11 +90,6 @@ def build(settings: s.SystemSettings, *, name: str, context: BuildContext) -> Re
     return retriever
 
 
-def searches_on_nodes(settings: s.SystemSettings) -> bool:
-    """Return whether a system can be searched in parts, with the same scores and order."""
-    return isinstance(settings, s.BM25Settings) and settings.analyzer is not s.Analyzer.FILE
-
-
 def _tokens(settings: s.Lexical) -> Tokenizer | TokenFiles:
     if settings.analyzer is s.Analyzer.FILE:
         return TokenFiles(settings.tokens)
@@ -88,7 +97,7 @@ def _tokens(settings: s.Lexical) -> Tokenizer | TokenFiles:
 
 
 def _bm25(settings: s.BM25Settings, context: BuildContext) -> Retriever:
-    if context.engine is Engine.RAY and searches_on_nodes(settings):
+    if context.engine is Engine.RAY and settings.analyzer is not s.Analyzer.FILE:
         from goldbench.cluster.ray_cluster import cluster
         from goldbench.retrieval.sharded_bm25 import ShardedBM25
 
@@ -173,7 +182,9 @@ def _expanded(settings: s.RewriteSettings | s.HyDESettings, context: BuildContex
 
 
 def _run(settings: s.RunSettings, _: BuildContext) -> Retriever:
-    return FinishedRun(read_finished(settings.file))
+    from goldbench.score.runs import load_run, read_results
+
+    return FinishedRun(read_results(load_run(settings.file)))
 
 
 def _function(settings: s.PythonSettings, name: str, context: BuildContext) -> Retriever:
