@@ -77,7 +77,7 @@ def test_a_retriever_scores_as_the_command_scores_what_it_finds(
 ) -> None:
     (tmp_path / "own.py").write_text(
         "def search(query, k):\n"
-        "    corpus = __import__('json').load(open('corpus.json'))\n"
+        "    corpus = __import__('json').loads(__import__('pathlib').Path('corpus.json').read_text())\n"
         "    asked = set(query.lower().split())\n"
         "    return sorted(corpus, key=lambda d: (-len(asked & set(corpus[d].lower().split())), d))[:k]\n"
     )

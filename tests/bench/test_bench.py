@@ -22,9 +22,8 @@ from goldbench.formats.packed_files import Source
 from goldbench.formats.runs.trec import read_run
 from goldbench.records.experiment import Experiment
 from goldbench.records.published import schema_text
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
-from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.system_settings import Analyzer, BM25Settings
 from goldbench.retrieval.tokens import tokenizer
 from goldbench.systems import resolve
 from tests.bench.bench_files import asked, write_bench_gold

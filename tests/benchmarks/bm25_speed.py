@@ -51,7 +51,7 @@ GOLDBENCH = (
     COMMON
     + """
 from goldbench.retrieval.bm25 import BM25
-from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.system_settings import Analyzer
 from goldbench.retrieval.system_settings import BM25Settings
 from goldbench.retrieval.tokens import tokenizer
 found = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))

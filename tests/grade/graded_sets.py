@@ -24,9 +24,8 @@ from goldbench.records.corpus import Chunk, Document, Evidence, Span
 from goldbench.records.manifest import Manifest
 from goldbench.records.query import Query
 from goldbench.records.relevance import Relevance
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
-from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.system_settings import Analyzer, BM25Settings
 from goldbench.retrieval.tokens import tokenizer
 from goldbench.score.runs import load_run
 from tests.benchmarks.build_speed import Clock

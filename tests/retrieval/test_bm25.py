@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
 from goldbench.retrieval.postings import Occurrences, Postings
-from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.system_settings import Analyzer, BM25Settings
 from goldbench.retrieval.tokens import tokenizer
 
 WORDS = st.lists(st.sampled_from(["pump", "valve", "seal", "tank", "hose", "gauge"]), max_size=12).map(" ".join)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.retrieval.analyzer_names import Normalisation
 from goldbench.retrieval.fusion import Fusion, normalised, reciprocal_ranks, weighted_scores
 from goldbench.retrieval.system_settings import RRFSettings, WeightedSettings
-from goldbench.systems.finished_run import FinishedRun
+from goldbench.systems.builder import FinishedRun
 
 SCORES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1e6, 1e6), max_size=8)
 
@@ -28,40 +25,22 @@ def test_weights_and_k_enter_the_sum() -> None:
 
 
 def test_weighted_scores_equal_the_example_worked_by_hand() -> None:
-    found = weighted_scores(
-        [{"a": 4, "b": 2, "c": 0}, {"c": 10, "d": 5}], normalisation=Normalisation.MIN_MAX, weights=[1, 0.5]
-    )
+    found = weighted_scores([{"a": 4, "b": 2, "c": 0}, {"c": 10, "d": 5}], weights=[1, 0.5])
     assert found == {"a": 1.0, "b": 0.5, "c": 0.5, "d": 0.0}
 
 
-def test_each_normalisation_equals_the_example_worked_by_hand() -> None:
-    scores = {"a": 1.0, "b": 2.0, "c": 6.0}
-    assert normalised(scores, Normalisation.MIN_MAX) == {"a": 0.0, "b": 0.2, "c": 1.0}
-    assert normalised(scores, Normalisation.SUM) == {"a": 0.0, "b": 1 / 6, "c": 5 / 6}
-    deviation = math.sqrt((4 + 1 + 9) / 3)
-    expected = {"a": -2 / deviation, "b": -1 / deviation, "c": 3 / deviation}
-    assert normalised(scores, Normalisation.Z_SCORE) == pytest.approx(expected)
-    assert normalised(scores, Normalisation.NONE) == scores
-
-
 def test_equal_scores_and_a_score_alone_are_normalised_without_dividing_by_nothing() -> None:
-    assert normalised({"a": 3.0}, Normalisation.MIN_MAX) == {"a": 1.0}
-    assert normalised({"a": 3.0, "b": 3.0}, Normalisation.SUM) == {"a": 0.5, "b": 0.5}
-    assert normalised({"a": 0.1, "b": 0.1}, Normalisation.Z_SCORE) == {"a": 0.0, "b": 0.0}
-    assert all(normalised({}, how) == {} for how in Normalisation)
+    assert normalised({"a": 3.0}) == {"a": 1.0}
+    assert normalised({"a": 0.1, "b": 0.1}) == {"a": 1.0, "b": 1.0}
+    assert normalised({}) == {}
 
 
-def test_what_a_system_did_not_find_counts_as_its_worst() -> None:
-    found = weighted_scores([{"a": 1.0, "b": 3.0}, {"c": 1.0}], normalisation=Normalisation.Z_SCORE)
-    assert found == {"a": -1.0, "b": 1.0, "c": -1.0}
-
-
-@given(st.lists(SCORES, min_size=1, max_size=4), st.sampled_from(Normalisation), st.integers(1, 10))
+@given(st.lists(SCORES, min_size=1, max_size=4), st.integers(1, 10))
 def test_a_fused_list_is_ordered_without_duplicates_and_no_longer_than_asked(
-    runs: list[dict[str, float]], how: Normalisation, k: int
+    runs: list[dict[str, float]], k: int
 ) -> None:
     names = tuple(f"s{number}" for number in range(len(runs)))
-    for settings in (RRFSettings(of=names), WeightedSettings(of=names, normalisation=how)):
+    for settings in (RRFSettings(of=names), WeightedSettings(of=names)):
         fused = Fusion(settings, of=[FinishedRun({"q": run}) for run in runs]).search({"q": "", "r": ""}, k=k)
         found = list(fused["q"].items())
         assert found == sorted(found, key=lambda pair: (pair[1], pair[0]), reverse=True)

@@ -13,10 +13,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
 from goldbench.measures import evaluate
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.lsi import LSI, Space
 from goldbench.retrieval.stopwatch import Stopwatch
-from goldbench.retrieval.system_settings import LSISettings
+from goldbench.retrieval.system_settings import Analyzer, LSISettings
 from goldbench.retrieval.tokens import tokenizer
 from goldbench.systems import open_systems
 

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
 from goldbench.retrieval.dense import Dense
 from goldbench.retrieval.mmr import MMR, marginal_order
 from goldbench.retrieval.stopwatch import Stopwatch
-from goldbench.retrieval.system_settings import BM25Settings, MMRSettings, Vectors
+from goldbench.retrieval.system_settings import Analyzer, BM25Settings, MMRSettings, Vectors
 from goldbench.retrieval.tokens import tokenizer
 
 RELEVANCE = [0.9, 0.8, 0.7, 0.1]

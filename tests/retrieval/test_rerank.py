@@ -19,11 +19,10 @@ from goldbench.llm.model_path import open_reranker
 from goldbench.llm.store import AnswerStore
 from goldbench.llm.upkeep import stats
 from goldbench.llm.vectors import RerankSettings
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
 from goldbench.retrieval.rerank import RateAll, Reranker, above_the_rest, by_rank
 from goldbench.retrieval.stopwatch import Stopwatch
-from goldbench.retrieval.system_settings import BM25Settings, RerankEndpointSettings
+from goldbench.retrieval.system_settings import Analyzer, BM25Settings, RerankEndpointSettings
 from goldbench.retrieval.tokens import tokenizer
 from tests.model_server.fixture import ServerHandle
 from tests.model_server.searching import relevance

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from goldbench.errors import RetrieverFailed
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
 from goldbench.retrieval.guard import Guarded
 from goldbench.retrieval.search_server import SearchServer, server_url
-from goldbench.retrieval.system_settings import BM25Settings, SearchServerSettings
+from goldbench.retrieval.system_settings import Analyzer, BM25Settings, SearchServerSettings
 from goldbench.retrieval.tokens import tokenizer
 from tests.retrieval.search_engine import Engine, running
 

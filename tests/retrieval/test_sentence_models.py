@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from goldbench.errors import RetrieverFailed
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
 from goldbench.retrieval.dense import Dense
 from goldbench.retrieval.fastembed_models import FastembedEncoder
@@ -16,6 +15,7 @@ from goldbench.retrieval.rerank import Reranker
 from goldbench.retrieval.sentence_models import SentenceTransformersEncoder, cross_encoder
 from goldbench.retrieval.stopwatch import Stopwatch
 from goldbench.retrieval.system_settings import (
+    Analyzer,
     BM25Settings,
     CrossEncoderSettings,
     FastembedSettings,
@@ -94,16 +94,6 @@ def test_a_real_model_finds_paraphrases_without_a_word_in_common(
     assert stopwatch.seconds["embed"] > 0
     said = capfd.readouterr()
     assert (said.out, said.err) == ("", "")
-
-
-@pytest.mark.slow
-def test_a_query_leaves_the_number_of_threads_as_it_was(minilm: str) -> None:
-    import torch
-
-    before = torch.get_num_threads()
-    encoder = SentenceTransformersEncoder(SentenceTransformersSettings(model=minilm))
-    assert encoder.queries({"q": "one"}).shape == (1, 384)
-    assert torch.get_num_threads() == before
 
 
 @pytest.mark.slow

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from goldbench.cluster.remote_object import Lost
 from goldbench.errors import RetrieverFailed
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
 from goldbench.retrieval.sharded_bm25 import ShardedBM25
-from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.system_settings import Analyzer, BM25Settings
 from goldbench.retrieval.tokens import tokenizer
 
 WORDS = ["pump", "pumps", "valve", "the", "of", "filter", "filters", "sand", "a", "night", "wäscht", "日本"]

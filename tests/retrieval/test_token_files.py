@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from goldbench.errors import RetrieverFailed
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
-from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.system_settings import Analyzer, BM25Settings
 from goldbench.retrieval.token_files import TokenFiles
 from goldbench.retrieval.tokens import Tokenizer, cut, tokenizer
 

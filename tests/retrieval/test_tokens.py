@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldbench.retrieval import lucene_standard as lucene
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.postings import Occurrences
+from goldbench.retrieval.system_settings import Analyzer
 from goldbench.retrieval.tokens import Tokenizer, cut, tokenizer
 
 

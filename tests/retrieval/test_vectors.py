@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldbench.errors import MissingExtra, RetrieverFailed
-from goldbench.retrieval.analyzer_names import IndexKind
-from goldbench.retrieval.system_settings import Vectors
+from goldbench.retrieval.system_settings import IndexKind, Vectors
 from goldbench.retrieval.vectors import VectorIndex
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.config import Engine, load_config
+from goldbench.config import load_config
 from goldbench.errors import ConfigError, RetrieverFailed
 from goldbench.retrieval.system_settings import KINDS, BM25Settings, MMRSettings, RRFSettings, SearchServerSettings
 from goldbench.systems import open_systems, references, resolve
@@ -261,17 +261,3 @@ def test_an_address_whose_host_is_a_placeholder_is_refused(address: str) -> None
 def test_an_unknown_parameter_lists_those_that_there_are() -> None:
     with pytest.raises(ConfigError, match=r"unknown parameter index \(parameters: analyzer, language, tokens, k1, b\)"):
         resolve(["bm25"], overrides=["index=hnsw"])
-
-
-def test_systems_that_the_cluster_does_not_search_are_named_for_a_large_corpus(tmp_path: Path) -> None:
-    mine = {"mine": {"kind": "vectors", "passages": "a.parquet", "queries": "a.parquet"}}
-    files = {"bm25": {"analyzer": "file", "tokens": ["tokens.jsonl"]}}
-    for names, described, note in (
-        (["bm25"], None, None),
-        (["bm25", "lsi"], None, "only runs bm25; this machine searches 100,000 passages by lsi."),
-        (["bm25", "ngrams", "mine"], mine, "only runs bm25; this machine searches 100,000 passages by ngrams, mine."),
-        (["bm25"], files, "only runs bm25 without token files; this machine searches 100,000 passages by bm25."),
-    ):
-        with open_systems(names, described, folder=tmp_path, engine=Engine.RAY) as systems:
-            assert systems.note_of_local_searches(100_000) == (note and f"Note: the Ray cluster {note}")
-            assert systems.note_of_local_searches(99_999) is None

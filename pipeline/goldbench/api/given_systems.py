@@ -20,9 +20,9 @@ from goldbench.measures.ranks.judged_ranks import Scores
 from goldbench.measures.ranks.text_match import TextMatch
 from goldbench.measures.result import Result
 from goldbench.ports import Progress
-from goldbench.retrieval.foreign_results import Returns
 from goldbench.retrieval.guard import Guarded
-from goldbench.retrieval.own import UserRetriever
+from goldbench.retrieval.user_answers import Returns
+from goldbench.retrieval.user_retrievers import UserRetriever
 from goldbench.score.runs import Gold, Match, Weight, load_run, read_results, run_by_text, score_results, texts_in_order
 from goldbench.score.runs import Run as RunFile
 from goldbench.score.searched_queries import conversations, texts_to_search, told_of_conversations

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from goldbench.api.keywords import in_python
 from goldbench.ports import Progress, Step
-from goldbench.retrieval.deadline import raise_if_cancelled
+from goldbench.retrieval.user_calls import raise_if_cancelled
 
 T = TypeVar("T")
 

@@ -26,7 +26,7 @@ from goldbench.generate.writers import with_local_models
 from goldbench.goldset.publication import sha256_of
 from goldbench.records.experiment import SystemMeasurement
 from goldbench.records.record import Record
-from goldbench.retrieval.system_settings import REVISIONS, SystemSettings
+from goldbench.retrieval.system_settings import SystemSettings
 from goldbench.systems.resolution import reached
 
 RUNS, TIMES = "runs", "timings"
@@ -145,8 +145,6 @@ def fingerprint_of(
         "queries": queries,
         "corpus": corpus,
     }
-    if revisions := {one["kind"]: REVISIONS[one["kind"]] for one in own.values() if one["kind"] in REVISIONS}:
-        shaping["revisions"] = revisions
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
 
 

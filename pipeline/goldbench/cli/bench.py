@@ -15,7 +15,7 @@ from goldbench.errors import DONE_IN_PART, OutputError, UsageError
 from goldbench.goldset.file_names import BENCH, MANIFEST, RUNS, answers_beside
 from goldbench.goldset.gold_path import check_apart, folder_of
 from goldbench.report.named_queries import difference_line, worst_line
-from goldbench.retrieval.analyzer_names import Analyzer, known_language
+from goldbench.retrieval.system_settings import Analyzer, known_language
 from goldbench.score.runs import load_gold
 from goldbench.text.display import amount, one_line, shell_command
 from goldbench.text.display import queries as count_of
@@ -29,10 +29,7 @@ def bench(
     gold: options.GoldPath,
     config: options.BenchConfig = None,
     system: Annotated[
-        list[str] | None,
-        options.Systems(
-            metavar="NAME", help="Measure only this system. Repeatable.", autocompletion=options.complete_systems
-        ),
+        list[str] | None, options.Systems(metavar="NAME", help="Measure only this system. Repeatable.")
     ] = None,
     measure: options.MeasureOption = None,
     k: options.CutoffOption = None,
@@ -216,8 +213,6 @@ def retrieve(
         refuse_blanks(loaded, (*queries, *corpus))
         retriever = systems.retriever(system)
         screen.note(text_line(systems.destinations()))
-        if note := systems.note_of_local_searches(len(corpus)):
-            screen.note(note)
         retriever.index(corpus)
         run = retriever.search(queries, k=k)
     with explained(output):

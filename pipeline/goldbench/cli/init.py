@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from dataclasses import asdict
@@ -176,29 +175,18 @@ def _systems(retriever: str, language: str | None) -> dict[str, dict[str, Any]]:
         UsageError: The text names no retriever.
     """
     from goldbench.retrieval.system_settings import PRESETS
-    from goldbench.text.suggestion import did_you_mean
+    from goldbench.systems import resolve
     from goldbench.text.words import languages
 
     stems = {"language": language} if language in languages() else {}
     systems: dict[str, dict[str, Any]] = {_BASELINE: {"kind": "bm25", **stems}}
-    scheme, _, rest = retriever.partition(":")
-    if retriever in PRESETS:
-        shown = PRESETS[retriever].model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        systems.setdefault(retriever, {"kind": PRESETS[retriever].kind, **shown})
-    elif scheme in {"http", "https"}:
-        systems[_OWN] = {"kind": "http", "url": retriever}
-    elif re.fullmatch(r"(elasticsearch|opensearch)s?", scheme):
-        systems[_OWN] = {"kind": scheme.removesuffix("s"), "url": retriever}
-    elif scheme == "python" and rest:
-        systems[_OWN] = {"kind": "python", "function": rest}
-    elif scheme == "run" and rest:
-        systems[_OWN] = {"kind": "run", "file": rest}
-    else:
-        meant = (
-            did_you_mean(retriever, PRESETS)
-            or f"; give {', '.join(PRESETS)}, http://…, python:MODULE:FUNCTION or run:FILE"
-        )
-        raise UsageError(f"--retriever: not a retriever: {retriever!r}{meant}")
+    try:
+        settings = resolve([retriever])[retriever]
+    except ConfigError as error:
+        forms = "give one of these, http://…, python:MODULE:FUNCTION or run:FILE"
+        raise UsageError(f"--retriever: not a retriever: {error.problems[0]}; {forms}") from None
+    table = settings.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    systems.setdefault(retriever if retriever in PRESETS else _OWN, {"kind": settings.kind, **table})
     return systems
 
 

@@ -40,24 +40,6 @@ Limits = partial(typer.Option, rich_help_panel="Limits")
 Output = partial(typer.Option, rich_help_panel="Output")
 
 
-def complete_systems(incomplete: str) -> list[str]:
-    """Return the retrieval systems that need no description and begin so."""
-    from goldbench.retrieval.system_settings import PRESETS
-
-    return [name for name in PRESETS if name.startswith(incomplete)]
-
-
-def complete_measures(incomplete: str) -> list[str]:
-    """Return the measures that begin so; behind a comma, the next one of a list."""
-    from goldbench.measures.names import DEFAULT, FAMILIES
-
-    before, comma, last = incomplete.rpartition(",")
-    at_10 = (f"{name}@10" for name, family in FAMILIES.items() if family.cutoff != "none")
-    without_cutoff = (name for name, family in FAMILIES.items() if family.cutoff != "required")
-    names = dict.fromkeys([*DEFAULT, *at_10, *without_cutoff])
-    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
-
-
 def complete_sets(incomplete: str) -> Iterator[str]:
     """Yield the folders that begin so: those of gold sets, and with a slash those that may hold some."""
     for path in sorted(Path(incomplete).parent.glob(f"{Path(incomplete).name}*/")):
@@ -94,14 +76,11 @@ SearchedGold = Annotated[
 Folder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of a gold set.", exists=True, autocompletion=complete_sets)
 ]
-SystemOption = Annotated[str, Systems(metavar="NAME", help="Retrieval system.", autocompletion=complete_systems)]
+SystemOption = Annotated[str, Systems(metavar="NAME", help="Retrieval system.")]
 BenchConfig = Annotated[Path | None, Input("--config", "-c", help="A bench.toml that describes systems.")]
 RunOption = Annotated[list[str], Input(metavar="NAME=FILE", help="Results: TREC, JSON, CSV or Parquet; - is stdin.")]
 MatchOption = Annotated[Literal["id", "text"], Input(help="How retrieved passages are recognised.")]
-MeasureOption = Annotated[
-    list[str] | None,
-    Measures(metavar="NAMES", help="As ndcg@10 or 'recall@5,map@100'.", autocompletion=complete_measures),
-]
+MeasureOption = Annotated[list[str] | None, Measures(metavar="NAMES", help="As ndcg@10 or 'recall@5,map@100'.")]
 CutoffOption = Annotated[
     str | None,
     Measures("--k", metavar="LIST", help="Cutoffs of measures without one: 1,3,5,10.", callback=_check_cutoffs),

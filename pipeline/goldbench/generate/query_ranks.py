@@ -51,9 +51,8 @@ def _search(
     texts: Mapping[str, str], queries: Mapping[str, str], language: str | None
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Return the first results of each query by system: BM25 over words, and over n-grams of characters."""
-    from goldbench.retrieval.analyzer_names import Analyzer
     from goldbench.retrieval.bm25 import BM25
-    from goldbench.retrieval.system_settings import BM25Settings
+    from goldbench.retrieval.system_settings import Analyzer, BM25Settings
     from goldbench.retrieval.tokens import tokenizer
 
     systems = {"bm25": BM25Settings(language=language)}

@@ -201,7 +201,6 @@ class Pools:
         feedback: The chunks that users clicked or voted on, by query; they are judged first.
         carried_feedback: The same, in the pool of the set that is replaced.
         usage: Returns what the retrievers themselves cost.
-        note_of_local_searches: As in `Systems`; takes the number of passages.
     """
 
     names: tuple[str, ...]
@@ -213,7 +212,6 @@ class Pools:
     feedback: Mapping[str, Sequence[str]] = field(default_factory=dict)
     carried_feedback: Mapping[str, Sequence[str]] = field(default_factory=dict)
     usage: Callable[[], Mapping[str, StageUsage]] = dict
-    note_of_local_searches: Callable[[int], str | None] = lambda _: None
 
 
 def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) -> Pool:
@@ -303,8 +301,6 @@ def waiting_pool(
 def _ranked(gold: GradableSet, queries: Sequence[Query], pools: Pools, progress: Progress, *, depth: int) -> Rankings:
     """Return what the built-in retrievers find for some queries; arguments as in `waiting_pool`."""
     retrievers = pools.build(language_of(gold.chunks))
-    if (told := pools.note_of_local_searches(len(gold.chunks))) is not None:
-        progress.note(told)
     return retrieve(gold, retrievers, queries, depth=depth, progress=progress)
 
 
@@ -447,10 +443,7 @@ def open_pools(config: Config, store: Path, *, replay: bool = False, dry_run: bo
             opened.append(stack.enter_context(systems))
             return {name: opened[-1].retriever(name) for name in names}
 
-        def note(passages: int) -> str | None:
-            return opened[-1].note_of_local_searches(passages)
-
-        yield Pools(names, build, usage=lambda: opened[-1].usage() if opened else {}, note_of_local_searches=note)
+        yield Pools(names, build, usage=lambda: opened[-1].usage() if opened else {})
 
 
 def feedback_in(path: Path) -> dict[str, list[str]]:

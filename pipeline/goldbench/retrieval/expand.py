@@ -13,7 +13,7 @@ from goldbench.records.replies import HypotheticalPassage, rewritten_queries
 from goldbench.retrieval.fusion import reciprocal_ranks
 from goldbench.retrieval.model_calls import CompleteAll, answers, readable
 from goldbench.retrieval.stopwatch import Stopwatch
-from goldbench.retrieval.system_settings import HyDESettings, RewriteSettings
+from goldbench.retrieval.system_settings import RRF_DEPTH, RRF_K, HyDESettings, RewriteSettings
 from goldbench.text.injection import delimiter
 
 REWRITE_PROMPT, HYDE_PROMPT = "rewrite-query.v1", "hyde.v1"
@@ -34,7 +34,7 @@ class Expanded:
         """Store the system to search and the function that gives the texts.
 
         Args:
-            settings: How many results are fused, and whether the query is searched as well.
+            settings: Whether the query is searched as well.
             of: The system that is searched.
             expand: Gives the texts of each query.
             stopwatch: Counts the time of ``expand``.
@@ -62,13 +62,13 @@ class Expanded:
                 del every[f"{query_id}#0"]
             parts[query_id] = list(every)
             texts |= every
-        rankings = self._of.search(texts, k=max(k, self._settings.depth))
+        rankings = self._of.search(texts, k=max(k, RRF_DEPTH))
         return {query_id: self._fused([rankings[name] for name in names], k) for query_id, names in parts.items()}
 
     def _fused(self, rankings: Sequence[Mapping[str, float]], k: int) -> dict[str, float]:
         if len(rankings) == 1:
             return dict(list(rankings[0].items())[:k])
-        return best(reciprocal_ranks(rankings, k=self._settings.k), k)
+        return best(reciprocal_ranks(rankings, k=RRF_K), k)
 
 
 def model_rewrites(complete_all: CompleteAll, *, count: int) -> Expand:

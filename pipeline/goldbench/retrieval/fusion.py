@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from goldbench.measures.ranks.order import best
 from goldbench.ports import Retriever
-from goldbench.retrieval.analyzer_names import Normalisation
 from goldbench.retrieval.system_settings import RRFSettings, WeightedSettings
 
 
@@ -32,7 +31,7 @@ class Fusion:
         settings = self._settings
         if isinstance(settings, RRFSettings):
             return reciprocal_ranks(results, k=settings.k, weights=settings.weights)
-        return weighted_scores(results, normalisation=settings.normalisation, weights=settings.weights)
+        return weighted_scores(results, weights=settings.weights)
 
 
 def reciprocal_ranks(
@@ -57,46 +56,25 @@ def reciprocal_ranks(
 
 
 def weighted_scores(
-    results: Sequence[Mapping[str, float]], *, normalisation: Normalisation, weights: Sequence[float] | None = None
+    results: Sequence[Mapping[str, float]], *, weights: Sequence[float] | None = None
 ) -> dict[str, float]:
-    """Return for each document the weighted sum of its normalised scores.
-
-    A document that a system did not find gets what the normalisation makes of the least score: 0 for ``min-max`` and
-    ``sum``; for ``z-score`` the least normalised score, because 0 is that of an average document; 0 for ``none``.
+    """Return for each document the weighted sum of its normalised scores; one that a system did not find gets 0.
 
     Args:
         results: The scores of each system for one query.
-        normalisation: How the scores of a system become comparable.
-        weights: As in `reciprocal_ranks`, one for each system.
+        weights: One for each system, 0 or more; None gives every system 1.
 
-    Source: weighted CombSUM, Fox and Shaw, TREC-2 (1994), over the normalisations of Montague and Aslam, CIKM 2001.
+    Source: weighted CombSUM, Fox and Shaw, TREC-2 (1994), over the min-max scores of Montague and Aslam, CIKM 2001.
     """
-    parts: dict[str, list[float]] = {doc_id: [] for scores in results for doc_id in scores}
+    parts: dict[str, list[float]] = {}
     for scores, weight in zip(results, weights or [1.0] * len(results), strict=True):
-        normal = normalised(scores, normalisation)
-        absent = min(normal.values(), default=0.0) if normalisation is Normalisation.Z_SCORE else 0.0
-        for doc_id, values in parts.items():
-            values.append(weight * normal.get(doc_id, absent))
+        for doc_id, score in normalised(scores).items():
+            parts.setdefault(doc_id, []).append(weight * score)
     return {doc_id: math.fsum(values) for doc_id, values in parts.items()}
 
 
-def normalised(scores: Mapping[str, float], how: Normalisation) -> dict[str, float]:
-    """Return the scores of one query made comparable with those of another system.
-
-    Equal scores are 1 each by ``min-max``, 1 / n each by ``sum``, and 0 by ``z-score`` (population standard deviation).
-    """
-    if not scores or how is Normalisation.NONE:
-        return dict(scores)
-    values = list(scores.values())
-    least, most = min(values), max(values)
-    if how is Normalisation.MIN_MAX:
-        span = most - least
-        return {doc_id: (score - least) / span if span else 1.0 for doc_id, score in scores.items()}
-    if how is Normalisation.SUM:
-        total = math.fsum(score - least for score in values)
-        return {doc_id: (score - least) / total if total else 1 / len(values) for doc_id, score in scores.items()}
-    mean = math.fsum(values) / len(values)
-    deviation = math.sqrt(math.fsum((score - mean) ** 2 for score in values) / len(values))
-    if most == least or not deviation:
-        return dict.fromkeys(scores, 0.0)
-    return {doc_id: (score - mean) / deviation for doc_id, score in scores.items()}
+def normalised(scores: Mapping[str, float]) -> dict[str, float]:
+    """Return the scores of one query from 0 for the lowest to 1 for the best; equal scores are 1 each."""
+    least, most = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+    span = most - least
+    return {doc_id: (score - least) / span if span else 1.0 for doc_id, score in scores.items()}

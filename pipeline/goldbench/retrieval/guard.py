@@ -11,7 +11,7 @@ from typing import Any
 from goldbench.errors import GoldbenchError, MissingExtra, RetrieverFailed
 from goldbench.measures.ranks.order import best
 from goldbench.ports import Retriever
-from goldbench.retrieval.deadline import described, of_query
+from goldbench.retrieval.user_calls import described, of_query
 from goldbench.text.display import one_line
 
 

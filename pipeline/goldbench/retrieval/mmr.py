@@ -11,11 +11,10 @@ from scipy import sparse
 
 from goldbench.measures.statistics.floats import of_finite_numbers
 from goldbench.ports import Retriever
-from goldbench.retrieval.analyzer_names import Analyzer, Normalisation
 from goldbench.retrieval.fusion import normalised
 from goldbench.retrieval.postings import Occurrences
 from goldbench.retrieval.rerank import by_rank
-from goldbench.retrieval.system_settings import MMRSettings
+from goldbench.retrieval.system_settings import Analyzer, MMRSettings
 from goldbench.retrieval.tfidf import TfIdf
 from goldbench.retrieval.tokens import tokenizer
 
@@ -76,7 +75,7 @@ class MMR:
             return [*head, *rest]
         relevance = {doc_id: scores[doc_id] for doc_id in head}
         if not self._cosine:
-            relevance = normalised(relevance, Normalisation.MIN_MAX)
+            relevance = normalised(relevance)
         order = marginal_order(list(relevance.values()), self._likenesses(head), self._settings.lambda_)
         return [*(head[position] for position in order), *rest]
 

@@ -19,6 +19,7 @@ from goldbench.retrieval.system_settings import SearchServerSettings
 
 _BULK_BYTES, _BULK_ROWS = 5 * 2**20, 2_000
 """Limit a bulk request, in bytes and in passages; the next passage begins another request."""
+_ROWS = "application/x-ndjson"
 _SEARCHES = 64
 """Queries per search request."""
 _DEEPEST = 10_000
@@ -48,11 +49,11 @@ class SearchServer:
         self._drop()
         self._ids = in_tie_order(passages)
         index = f"goldbench-{uuid.uuid4().hex}"
-        self._server.send("PUT", f"/{index}", json.dumps(self._described()).encode(), "application/json")
+        self._server.send("PUT", f"/{index}", body=json.dumps(self._described()).encode())
         self._index = index
         rows = ((position, passages[doc_id]) for position, doc_id in enumerate(self._ids))
         for count, body in _bulks(rows):
-            _check_bulk(self._server.send("POST", f"/{index}/_bulk", body, "application/x-ndjson"), count)
+            _check_bulk(self._server.send("POST", f"/{index}/_bulk", body=body, kind=_ROWS), count)
         self._server.send("POST", f"/{index}/_refresh")
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
@@ -92,7 +93,7 @@ class SearchServer:
         fixed = {"size": min(k, _DEEPEST), "sort": order, "track_scores": True, "_source": False}
         bodies = ({"query": {"match": {"text": {"query": text}}}, **fixed} for text in queries.values())
         sent = "".join(f"{{}}\n{json.dumps(body)}\n" for body in bodies).encode()
-        answer = self._server.send("POST", f"/{self._index}/_msearch", sent, "application/x-ndjson")
+        answer = self._server.send("POST", f"/{self._index}/_msearch", body=sent, kind=_ROWS)
         responses = answer.get("responses") if isinstance(answer, dict) else None
         if not isinstance(responses, list) or len(responses) != len(queries):
             raise RetrieverFailed("the server did not answer each query once")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,8 +20,6 @@ _DEVICE = "cpu"
 """A graphics card computes other vectors; a processor gives nearly the same ones on every machine."""
 _BATCHES_AT_ONCE = 64
 """Batches handed to the model at a time; it sorts their texts by length, which saves most of the padding."""
-_WORTH_THREADS = 16
-"""Fewer texts than this are encoded by one thread."""
 
 
 class SentenceTransformersEncoder:
@@ -54,7 +51,7 @@ class SentenceTransformersEncoder:
         encode = self._model.encode if prefixes else with_prompt
 
         def embed(batch: Sequence[str]) -> npt.NDArray[Any]:
-            with working(self._settings.model), _threads(len(batch)):
+            with working(self._settings.model):
                 rows: npt.NDArray[Any] = encode(
                     [readable(text) for text in batch], batch_size=self._settings.batch, show_progress_bar=False
                 )
@@ -82,24 +79,6 @@ def cross_encoder(settings: CrossEncoderSettings) -> RateAll:
         return [[next(scores) for _ in texts] for _, texts in requests]
 
     return rate_all
-
-
-@contextlib.contextmanager
-def _threads(texts: int) -> Iterator[None]:
-    """Use one thread for a few texts: if other programs want the processor too, several threads wait for one another.
-
-    Args:
-        texts: How many texts are encoded.
-    """
-    import torch
-
-    before = torch.get_num_threads()
-    if texts < _WORTH_THREADS:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _loaded(kind: str, model: str) -> Any:  # noqa: ANN401  a class of a package that may be absent

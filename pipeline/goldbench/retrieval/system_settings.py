@@ -6,22 +6,59 @@ record as it is. This module imports nothing heavy, so a command line can know e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
 from goldbench.records.record import Record
-from goldbench.retrieval.analyzer_names import Analyzer, IndexKind, Normalisation, known_language
 
-REVISIONS: Mapping[str, int] = {"lsi": 2, "ngrams": 2}
-"""How often the terms or scores of a kind of system changed: raise it whenever the same settings give others.
-
-It is part of the digest by which the run of an experiment is used again.
-"""
 RRF_K = 60
 RRF_DEPTH = 100
+
+
+class Analyzer(StrEnum):
+    """How a text is cut into terms."""
+
+    UNICODE = "unicode"
+    """Words in lower case; single characters of scripts without spaces."""
+    CJK_BIGRAM = "cjk-bigram"
+    """Words in lower case; pairs of neighbouring characters in Chinese, Japanese and Korean, as in Lucene."""
+    STANDARD = "standard"
+    """Elasticsearch's standard analyzer: words in lower case, Chinese and hiragana character by character."""
+    JIEBA = "jieba"
+    """Chinese words by the package ``jieba``."""
+    NGRAMS = "ngrams"
+    """Character n-grams (3) within words."""
+    FILE = "file"
+    """The tokens of another analyzer, read from files."""
+
+
+class IndexKind(StrEnum):
+    """How the nearest vectors are found."""
+
+    FLAT = "flat"
+    """Every vector compared: exact."""
+    HNSW = "hnsw"
+    """A navigable graph: approximate."""
+
+
+def known_language(language: str) -> str:
+    """Return a language (ISO 639-1) if its words can be stemmed or left out.
+
+    Raises:
+        ValueError: The language is not known, so that naming it would change nothing.
+    """
+    from goldbench.text.words import languages
+
+    known = languages()
+    if language not in known:
+        from goldbench.text.suggestion import did_you_mean, language_meant
+
+        meant = language_meant(language) or did_you_mean(language, known) or f"; known are {', '.join(sorted(known))}"
+        raise ValueError(f"not a known language: {language!r}{meant}")
+    return language
 
 
 Language = Annotated[str, AfterValidator(known_language)]
@@ -175,12 +212,9 @@ class RRFSettings(Fused):
 
 
 class WeightedSettings(Fused):
-    """The weighted sum of normalised scores."""
+    """The weighted sum of scores, each system's brought to 0 (its lowest) to 1 (its best)."""
 
     kind: Literal["weighted"] = "weighted"
-    normalisation: Normalisation = Field(
-        default=Normalisation.MIN_MAX, description="How the scores of the systems become comparable."
-    )
 
 
 class RerankEndpointSettings(Record):
@@ -234,8 +268,6 @@ class RewriteSettings(Record):
     count: int = Field(default=3, ge=1, le=10, description="Rewrites per query by the chat model.")
     keep_original: KeepOriginal = True
     file: Path | None = Field(default=None, description="Rewrites as JSON: {query text or id: [rewrites]}.")
-    k: float = Field(default=RRF_K, gt=0, description="As in kind 'rrf'.")
-    depth: Depth = RRF_DEPTH
 
 
 class HyDESettings(Record):
@@ -244,8 +276,6 @@ class HyDESettings(Record):
     kind: Literal["hyde"] = "hyde"
     of: Of
     keep_original: KeepOriginal = True
-    k: ClassVar[float] = RRF_K
-    depth: ClassVar[int] = RRF_DEPTH
 
 
 class PythonSettings(Record):

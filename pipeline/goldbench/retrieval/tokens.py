@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from goldbench.errors import MissingExtra
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.lucene_standard import cjk_bigrams, standard
+from goldbench.retrieval.system_settings import Analyzer
 from goldbench.retrieval.token_files import TokenFiles
 from goldbench.text.words import stems, stop_words, terms
 

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from goldbench.errors import MissingExtra, RetrieverFailed
 from goldbench.measures.ranks.order import highest, in_tie_order
 from goldbench.measures.statistics.floats import of_finite_numbers
-from goldbench.retrieval.analyzer_names import IndexKind
-from goldbench.retrieval.system_settings import Vectors
+from goldbench.retrieval.system_settings import IndexKind, Vectors
 
 Rows = npt.NDArray[np.float32]
 

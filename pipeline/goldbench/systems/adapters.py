@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from goldbench.errors import UsageError
-from goldbench.retrieval.deadline import Ask, ThreadedFunction, ThreadedIndex
-from goldbench.retrieval.foreign_results import ID_KEYS, Returns, kind_of
 from goldbench.retrieval.guard import Guarded
-from goldbench.retrieval.own import FindText, UserRetriever
+from goldbench.retrieval.user_answers import Returns, kind_of
+from goldbench.retrieval.user_retrievers import Ask, FindText, UserIndex, UserRetriever
 
 
 def adapt(
@@ -18,7 +17,6 @@ def adapt(
     *,
     name: str = "retriever",
     returns: Returns = "ids",
-    id_keys: Sequence[str] = ID_KEYS,
     timeout_s: float = 30.0,
     advice: str = "",
     find_text: FindText | None = None,
@@ -30,8 +28,6 @@ def adapt(
             ``search``, or any function of a query and k; functions may be asynchronous.
         name: The name of the system in messages.
         returns: Whether a plain string that it returns is an id or a text.
-        id_keys: Keys of a document's metadata that may hold the id of its passage; a document without them is
-            recognised by its own id or its text.
         timeout_s: Seconds that one query may take.
         advice: What to do if it answers ids that are not passages.
         find_text: Finds the passage that a text is; None to compare texts with every passage.
@@ -44,12 +40,13 @@ def adapt(
     if callable(getattr(thing, "index", None)) and callable(getattr(thing, "search", None)):
         _check_signature(thing.index, name, "index(passages)", {})
         _check_signature(thing.search, name, "search(queries, k=k)", {}, k=1)
-        return Guarded(ThreadedIndex(thing, timeout_s=timeout_s), name=name, advice=advice)
-    answerer = ThreadedFunction(_ask(thing, name), timeout_s=timeout_s, returns=returns, id_keys=id_keys)
-    return Guarded(UserRetriever(answerer, name=name, find_text=find_text), name=name, advice=advice)
+        return Guarded(UserIndex(thing, timeout_s=timeout_s), name=name, advice=advice)
+    function = _function_of(thing, name)
+    retriever = UserRetriever(function, name=name, timeout_s=timeout_s, returns=returns, find_text=find_text)
+    return Guarded(retriever, name=name, advice=advice)
 
 
-def _ask(thing: Any, name: str) -> Ask:  # noqa: ANN401
+def _function_of(thing: Any, name: str) -> Ask:  # noqa: ANN401
     method = getattr(thing, "invoke", None) or getattr(thing, "retrieve", None)
     if callable(method):
 

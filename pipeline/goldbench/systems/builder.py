@@ -11,28 +11,29 @@ from goldbench.config import Engine
 from goldbench.errors import RetrieverFailed
 from goldbench.formats.json_maps import read_rewrites
 from goldbench.formats.vector_tables import read_vectors
+from goldbench.measures.ranks.order import best
 from goldbench.ports import Retriever
 from goldbench.retrieval import expand
 from goldbench.retrieval import system_settings as s
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
-from goldbench.retrieval.child import ProcessFunction
 from goldbench.retrieval.dense import Dense, Encoder, ServerEncoder
 from goldbench.retrieval.fusion import Fusion
 from goldbench.retrieval.listwise import Listwise
 from goldbench.retrieval.lsi import LSI, Space, shared_dimensions
 from goldbench.retrieval.mmr import MMR
 from goldbench.retrieval.ngrams import Ngrams
-from goldbench.retrieval.own import UserRetriever
 from goldbench.retrieval.rerank import Reranker
 from goldbench.retrieval.sentence_models import SentenceTransformersEncoder, cross_encoder
 from goldbench.retrieval.stopwatch import Stopwatch
 from goldbench.retrieval.token_files import TokenFiles
 from goldbench.retrieval.tokens import Tokenizer, tokenizer
+from goldbench.retrieval.user_retrievers import UserRetriever, imported_function
 from goldbench.retrieval.vector_files import FileEncoder
-from goldbench.systems.finished_run import FinishedRun, read_finished
 from goldbench.systems.models import Models, key_in
 from goldbench.systems.parts import SharedEncoder
+
+_TO_FAIL_S = 1.0
+"""Seconds that the client of an endpoint has to say why there is no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,20 @@ class BuildContext:
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
     encoders: dict[str, Encoder] = field(default_factory=dict)
     spaces: dict[str, Space] = field(default_factory=dict)
+
+
+class FinishedRun:
+    """The results of a run; a query that the run lacks has no results."""
+
+    def __init__(self, run: Mapping[str, Mapping[str, float]]) -> None:
+        self._run = run
+
+    def index(self, passages: Mapping[str, str]) -> None:
+        """Do nothing: the passages were searched before."""
+
+    def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
+        """Return for each query the first ``k`` results of the run."""
+        return {query_id: best(self._run.get(query_id, {}), k) for query_id in queries}
 
 
 def build(settings: s.SystemSettings, *, name: str, context: BuildContext) -> Retriever:
@@ -75,19 +90,14 @@ def build(settings: s.SystemSettings, *, name: str, context: BuildContext) -> Re
     return retriever
 
 
-def searches_on_nodes(settings: s.SystemSettings) -> bool:
-    """Return whether a system can be searched in parts, with the same scores and order."""
-    return isinstance(settings, s.BM25Settings) and settings.analyzer is not Analyzer.FILE
-
-
 def _tokens(settings: s.Lexical) -> Tokenizer | TokenFiles:
-    if settings.analyzer is Analyzer.FILE:
+    if settings.analyzer is s.Analyzer.FILE:
         return TokenFiles(settings.tokens)
     return tokenizer(settings.analyzer, language=settings.language)
 
 
 def _bm25(settings: s.BM25Settings, context: BuildContext) -> Retriever:
-    if context.engine is Engine.RAY and searches_on_nodes(settings):
+    if context.engine is Engine.RAY and settings.analyzer is not s.Analyzer.FILE:
         from goldbench.cluster.ray_cluster import cluster
         from goldbench.retrieval.sharded_bm25 import ShardedBM25
 
@@ -172,15 +182,16 @@ def _expanded(settings: s.RewriteSettings | s.HyDESettings, context: BuildContex
 
 
 def _run(settings: s.RunSettings, _: BuildContext) -> Retriever:
-    return FinishedRun(read_finished(settings.file))
+    from goldbench.score.runs import load_run, read_results
+
+    return FinishedRun(read_results(load_run(settings.file)))
 
 
 def _function(settings: s.PythonSettings, name: str, context: BuildContext) -> Retriever:
     folders = [*([context.folder] if context.folder else []), Path.cwd()]
-    function = ProcessFunction(
-        settings.function, folders=folders, timeout_s=settings.timeout_seconds, returns=settings.returns
-    )
-    return UserRetriever(function, name=name)
+    function = imported_function(settings.function, folders=folders)
+    timeout_s, returns = settings.timeout_seconds, settings.returns
+    return UserRetriever(function, name=name, timeout_s=timeout_s, returns=returns, quotes_errors=False)
 
 
 def _endpoint(settings: s.HttpSettings, name: str) -> Retriever:
@@ -188,8 +199,10 @@ def _endpoint(settings: s.HttpSettings, name: str) -> Retriever:
 
     key = key_in(settings.api_key_env)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    endpoint = Endpoint(settings.url, headers=headers, timeout_s=settings.timeout_seconds, returns=settings.returns)
-    return UserRetriever(endpoint, name=name)
+    endpoint = Endpoint(settings.url, headers=headers, timeout_s=settings.timeout_seconds)
+    # The client limits each piece of an answer, the thread the whole of it.
+    timeout_s = settings.timeout_seconds + _TO_FAIL_S
+    return UserRetriever(endpoint.search, name=name, timeout_s=timeout_s, returns=settings.returns)
 
 
 _BUILDERS: dict[type, Callable[[Any, BuildContext], Retriever]] = {

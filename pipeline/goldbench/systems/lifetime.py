@@ -12,15 +12,12 @@ from goldbench.errors import GoldbenchError
 from goldbench.ports import Retriever
 from goldbench.records.manifest import StageUsage
 from goldbench.retrieval.guard import explained
-from goldbench.retrieval.system_settings import BM25Settings, Lexical, NgramSettings, SystemSettings, Vectors
-from goldbench.systems.builder import BuildContext, build, searches_on_nodes
+from goldbench.retrieval.system_settings import SystemSettings
+from goldbench.systems.builder import BuildContext, build
 from goldbench.systems.destinations import destinations
 from goldbench.systems.models import Models
 from goldbench.systems.parts import Part, WithoutPlaceholders
 from goldbench.systems.resolution import SYSTEM, Described, reached, resolve
-
-_WORTH_A_NOTE = 100_000
-"""Name the systems that do not search on the cluster from this number of passages on."""
 
 
 class Systems:
@@ -70,24 +67,6 @@ class Systems:
                 raise
             self._parts[name] = Part(inner, name=name, stopwatch=self.stopwatch)
         return self._parts[name]
-
-    def note_of_local_searches(self, passages: int) -> str | None:
-        """Return a note that names the systems which search a large corpus on this machine, None if none does.
-
-        Args:
-            passages: The number of passages.
-        """
-        local = [
-            name
-            for name, settings in self.settings.items()
-            if isinstance(settings, Lexical | NgramSettings | Vectors) and not searches_on_nodes(settings)
-        ]
-        if self._context.engine is Engine.LOCAL or passages < _WORTH_A_NOTE or not local:
-            return None
-        has_files = any(isinstance(self.settings[name], BM25Settings) for name in local)
-        runs = "bm25 without token files" if has_files else "bm25"
-        names = ", ".join(local)
-        return f"Note: the Ray cluster only runs {runs}; this machine searches {passages:,} passages by {names}."
 
     def destinations(self) -> list[str]:
         """Return the addresses to which searching with these systems may send texts."""

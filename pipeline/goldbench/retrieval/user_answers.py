@@ -1,4 +1,4 @@
-"""Reads what a system of somebody else answered one query with into ids, texts and scores.
+"""Reads what a retriever of the user answered one query with into ids, texts and scores.
 
 Ids or texts; pairs of them with scores; a mapping to scores; objects with ``id`` and ``score``; the documents of
 LangChain and the nodes of LlamaIndex, recognised by their attributes, so that neither library need be installed.
@@ -6,22 +6,21 @@ LangChain and the nodes of LlamaIndex, recognised by their attributes, so that n
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Mapping, Sequence, Set
+from collections.abc import ItemsView, Iterable, Mapping, Set
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from goldbench.errors import RetrieverFailed
 
 Returns = Literal["ids", "texts"]
-ID_KEYS = ("chunk_id", "id", "doc_id")
+MOST = 100_000
+"""Most results of one query; more are refused, because an iterator may never end."""
+_ID_KEYS = ("chunk_id", "id", "doc_id")
 """Keys of a document's metadata that may hold the id of its passage."""
-MOST = 1_000_000
-"""Limits the results of one query; an answer that has more, or never ends, is refused before it fills the memory."""
-
 _TEXT_KEYS = ("text", "content", "page_content", "passage")
 
 
-class ForeignResult(NamedTuple):
+class UserResult(NamedTuple):
     """One result: the ids it may be known by, the likeliest first; its text; its score, if it has one."""
 
     ids: tuple[str, ...]
@@ -29,21 +28,15 @@ class ForeignResult(NamedTuple):
     score: float | None
 
 
-def read_answer(
-    answer: Any,  # noqa: ANN401  whatever the system returned
-    *,
-    returns: Returns,
-    id_keys: Sequence[str] = ID_KEYS,
-) -> list[ForeignResult]:
+def read_answer(answer: Any, *, returns: Returns) -> list[UserResult]:  # noqa: ANN401  whatever the system returned
     """Return the results of one query, in the order they came.
 
     Args:
         answer: What the system returned.
         returns: Whether a plain string is an id or a text.
-        id_keys: The keys that hold an id.
 
     Raises:
-        RetrieverFailed: The answer is of another kind or too long, or only some results have a score.
+        RetrieverFailed: The answer is of another kind, or only some results have a score.
     """
     if isinstance(answer, Mapping):
         answer = answer.items()
@@ -51,7 +44,7 @@ def read_answer(
         raise RetrieverFailed(f"answered {kind_of(answer)}, which has no order; return a list, best first, or scores")
     if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
         raise RetrieverFailed(f"answered {kind_of(answer)}, where a list of {returns} or of pairs with scores belongs")
-    results = [_read(_plain(item), returns, id_keys) for item in islice(answer, MOST + 1)]
+    results = [_read(_plain(item), returns) for item in islice(answer, MOST + 1)]
     if len(results) > MOST:
         raise RetrieverFailed(f"answered more than {MOST:,} results for one query")
     if len({result.score is None for result in results}) > 1:
@@ -59,31 +52,31 @@ def read_answer(
     return results
 
 
-def _read(item: Any, returns: Returns, id_keys: Sequence[str]) -> ForeignResult:  # noqa: ANN401
+def _read(item: Any, returns: Returns) -> UserResult:  # noqa: ANN401
     if isinstance(item, int) and not isinstance(item, bool):
         item = str(item)
     if isinstance(item, str):
-        return ForeignResult((item,), None, None) if returns == "ids" else ForeignResult((), item, None)
+        return UserResult((item,), None, None) if returns == "ids" else UserResult((), item, None)
     if isinstance(item, tuple | list) and len(item) == 2:
-        return _read(_plain(item[0]), returns, id_keys)._replace(score=_score(item[1]))
+        return _read(_plain(item[0]), returns)._replace(score=_score(item[1]))
     if isinstance(item, Mapping):
         text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
-        ids, score = _ids(item, id_keys), item.get("score")
+        ids, score = _ids(item), item.get("score")
     else:
         node = getattr(item, "node", item)
         text = getattr(node, "page_content", None) if hasattr(node, "page_content") else getattr(node, "text", None)
         metadata = getattr(node, "metadata", None)
         node_ids = (getattr(node, "id", None), getattr(node, "node_id", None))
-        ids = _ids(metadata if isinstance(metadata, Mapping) else {}, id_keys) + _strings(node_ids)
+        ids = _ids(metadata if isinstance(metadata, Mapping) else {}) + _strings(node_ids)
         score = getattr(item, "score", None)
     text = text if isinstance(text, str) else None
     if not ids and text is None:
         raise RetrieverFailed(f"answered {kind_of(item)} with neither id nor text")
-    return ForeignResult(ids, text, None if score is None else _score(score))
+    return UserResult(ids, text, None if score is None else _score(score))
 
 
-def _ids(fields: Mapping[Any, Any], id_keys: Sequence[str]) -> tuple[str, ...]:
-    return _strings(_plain(fields[key]) for key in id_keys if key in fields)
+def _ids(fields: Mapping[Any, Any]) -> tuple[str, ...]:
+    return _strings(_plain(fields[key]) for key in _ID_KEYS if key in fields)
 
 
 def _strings(values: Iterable[Any]) -> tuple[str, ...]:
