@@ -319,14 +319,14 @@ def import_(
     Example: goldbench review import runs/mine judgments.csv --format csv
     """
     from goldbench.review.imports import import_file
-    from goldbench.review.ledger import ledger_url, open_ledger
+    from goldbench.review.ledger import ledger_path, open_ledger
     from goldbench.review.meanings import SetMeanings
     from goldbench.review.reviewable_set import load_reviewable
 
     material = load_reviewable(folder)
     at = datetime.now(UTC).isoformat(timespec="seconds")
     own = SetMeanings(material)
-    with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, meanings=own) as opened:
+    with open_ledger(ledger_path(folder, ledger), data_sha=material.data_sha, meanings=own) as opened:
         done = import_file(file, kind, material=material, ledger=opened, at=at, annotator=annotator)
     screen.add(read=done.read, new=done.new)
     screen.show(f"{done.read:,} read, {done.new:,} new")
