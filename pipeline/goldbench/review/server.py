@@ -16,11 +16,10 @@ from goldbench.report.passage_html import passage_html
 from goldbench.review.answers import Answers
 from goldbench.review.assignment import Assigner
 from goldbench.review.ledger import Ledger, ledger_path, open_ledger
-from goldbench.review.likely_errors import Runs
 from goldbench.review.meanings import SetMeanings
 from goldbench.review.page_server import FRAME, LocalPage, Place, static_files
 from goldbench.review.payload import GRADE_NAMES
-from goldbench.review.queue import Item, QueueSettings, make_queue
+from goldbench.review.queue import Item, QueueSettings, Runs, make_queue
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.review.team import Team
 from goldbench.score.runs import load_run, read_results
