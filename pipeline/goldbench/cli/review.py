@@ -23,11 +23,11 @@ from goldbench.text.display import queries as count_of
 
 if TYPE_CHECKING:
     from goldbench.records.review_event import Lane
+    from goldbench.review.assignment import Team
     from goldbench.review.ledger import Ledger
     from goldbench.review.page_server import Place
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import OpenReview
-    from goldbench.review.team import Team
     from goldbench.workbench.workbench_server import WorkbenchSettings
 
 PORT = 8808
@@ -100,10 +100,10 @@ def serve(
 
     Example: goldbench review runs/mine
     """
+    from goldbench.review.assignment import team_of
     from goldbench.review.page_server import Place, serve_page
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import opened, review_page
-    from goldbench.review.team import team_of
 
     settings = QueueSettings(
         calibration=calibration, complete=complete, overlap=overlap, seed=seed, lanes=_lanes(lanes)
@@ -361,8 +361,8 @@ def open_(
         _write(folder, html, wanted, ledger, query)
         return
     from goldbench.report.named_queries import PORT
+    from goldbench.review.assignment import team_of
     from goldbench.review.page_server import Place, serve_page
-    from goldbench.review.team import team_of
     from goldbench.workbench.workbench_server import Workbench
 
     with Workbench(folder, wanted, address=ledger) as workbench:

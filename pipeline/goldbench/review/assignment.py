@@ -1,4 +1,6 @@
-"""Assignment of pairs to people: each is leased for ten minutes, to at most the required number of annotators.
+"""The people of a review, and the pairs assigned to them.
+
+A pair is leased for ten minutes, to at most the required number of annotators.
 
 Each assignment is made within one transaction that holds the ledger, so that several people, and several servers on one
 file, never exceed the share of pairs that two people judge.
@@ -11,16 +13,16 @@ import hashlib
 import itertools
 import threading
 import time
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from goldbench.errors import GoldbenchError
+from goldbench.errors import GoldbenchError, Message, UsageError
 from goldbench.records.review_event import Event, EventKind, Lane
 from goldbench.review.ledger import Ledger
 from goldbench.review.queue import Item
 from goldbench.review.state import Pair, State, fold
-from goldbench.review.team import Team
 
 LEASE_S = 600.0
 """Seconds for which a pair is leased; afterwards somebody else may get it."""
@@ -46,6 +48,38 @@ _DELETE_LEASE = "DELETE FROM goldbench_lease WHERE query_id = ? AND chunk_id = ?
 
 class NotAssigned(GoldbenchError):
     """The pair, or the decision on a disagreement, is not for this person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The names of the people with a link, and of the leads among them.
+
+    Without a lead, everybody settles disagreements. Nobody ever settles one on a passage that they judged themselves.
+    """
+
+    annotators: tuple[str, ...] = ()
+    leads: frozenset[str] = frozenset()
+
+    def settles(self, name: str) -> bool:
+        """Return whether a person settles disagreements of others."""
+        return not self.leads or name in self.leads
+
+
+def team_of(annotators: Sequence[str], leads: Sequence[str]) -> Team:
+    """Return a team; a lead who is not among the annotators gets a link, too.
+
+    Raises:
+        UsageError: Two names differ only in case or look the same.
+    """
+    names = tuple(dict.fromkeys((*annotators, *leads)))
+    looks: dict[str, str] = {}
+    for name in names:  # nobody is to settle their own disagreements under a second name
+        alike = looks.setdefault(unicodedata.normalize("NFKC", name).casefold(), name)
+        if alike != name:
+            raise UsageError(
+                Message("{annotator}, {lead}: {} and {} look alike; give one person one name", alike, name)
+            )
+    return Team(names, frozenset(leads))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,13 @@ from goldbench.measures.ranks.order import best
 from goldbench.records.relevance import RELEVANT
 from goldbench.report.passage_html import passage_html
 from goldbench.review.answers import Answers
-from goldbench.review.assignment import Assigner
+from goldbench.review.assignment import Assigner, Team
 from goldbench.review.ledger import Ledger, ledger_path, open_ledger
 from goldbench.review.meanings import SetMeanings
 from goldbench.review.page_server import FRAME, LocalPage, Place, static_files
 from goldbench.review.payload import GRADE_NAMES
 from goldbench.review.queue import Item, QueueSettings, Runs, make_queue
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
-from goldbench.review.team import Team
 from goldbench.score.runs import load_run, read_results
 
 MAX_RANK = 100

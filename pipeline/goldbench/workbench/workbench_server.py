@@ -14,7 +14,7 @@ from goldbench.goldset.file_names import BENCH
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import state_of
 from goldbench.records.review_event import Event, EventKind
-from goldbench.review.assignment import Assigner
+from goldbench.review.assignment import Assigner, Team
 from goldbench.review.ledger import Ledger, ledger_path, open_ledger
 from goldbench.review.meanings import SetMeanings
 from goldbench.review.page_server import InvalidRequest, LocalPage
@@ -22,11 +22,10 @@ from goldbench.review.payload import clean
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.review.sent_event import SentEvent, make_event, parse_event
 from goldbench.review.state import State, fold
-from goldbench.review.team import Team
 from goldbench.score.common_queries import outdated_lines
 from goldbench.score.runs import Gold, load_gold
 from goldbench.text.display import shell_command
-from goldbench.workbench.page_files import PACKAGE, page_files, page_values
+from goldbench.workbench.exported_page import PACKAGE, page_files, page_values
 from goldbench.workbench.query_detail import QueryDetail
 from goldbench.workbench.set_table import SetTable, Systems
 from goldbench.workbench.system_runs import EXPERIMENT, held_runs, run_paths
