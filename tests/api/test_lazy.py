@@ -116,16 +116,7 @@ def test_without_a_checkout_the_packages_of_an_extra_are_named(monkeypatch: pyte
         "jinja2 is not installed: run pip install 'jinja2>=3.1' 'markupsafe>=2.1' 'nh3>=0.3' "
         "'plotly>=7.0' 'pyromark>=0.10' (the extra report)"
     )
-    for extra in (
-        "documents",
-        "review",
-        "benchmarks",
-        "cjk",
-        "dense",
-        "postgres",
-        "fastembed",
-        "sentence-transformers",
-    ):
+    for extra in ("documents", "review", "benchmarks", "cjk", "dense", "fastembed", "sentence-transformers"):
         told = str(errors.MissingExtra("a-package", extra))
         assert told.endswith(f"' (the extra {extra})")
         assert "goldbench" not in told

@@ -25,8 +25,7 @@ import numpy as np
 from goldbench.measures.statistics.floats import Floats
 from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.relevance import RELEVANT, Relevance
-from goldbench.review.likely_errors import likely_errors, settled_grades
-from goldbench.review.queue import calibration
+from goldbench.review.queue import calibration, likely_errors, settled_grades
 from tests.benchmarks.collections import collections_folder
 
 Pair = tuple[str, str]

@@ -11,11 +11,10 @@ import pytest
 
 from goldbench.errors import UsageError
 from goldbench.review.answers import Answers
-from goldbench.review.assignment import LEASE_S, Assigner, NotAssigned
+from goldbench.review.assignment import LEASE_S, Assigner, NotAssigned, Team, team_of
 from goldbench.review.ledger import open_ledger
 from goldbench.review.queue import make_queue
 from goldbench.review.reviewable_set import load_reviewable
-from goldbench.review.team import Team, team_of
 from tests.review.conftest import Site, only
 from tests.review.review_set import write_set
 from tests.review.test_http import client_of, judgment

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from goldbench.records.review_event import Lane
-from goldbench.review.assignment import Assigner
+from goldbench.review.assignment import Assigner, Team
 from goldbench.review.ledger import open_ledger
 from goldbench.review.queue import Item
 from goldbench.review.state import fold
-from goldbench.review.team import Team
 from tests.review.conftest import Person, Site, only
 from tests.review.events import DATA, event, judge
 from tests.review.test_http import client_of, judgment

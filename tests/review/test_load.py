@@ -19,7 +19,6 @@ from goldbench.review.reviewable_set import load_reviewable
 from goldbench.review.state import State, fold
 from tests.review.conftest import Site
 from tests.review.events import event
-from tests.review.postgres import postgres
 from tests.review.review_set import write_set
 from tests.review.test_http import Client, client_of
 
@@ -67,17 +66,17 @@ def test_four_people_at_one_server(site: Callable[..., Site]) -> None:
     assert sum(item.wanted == 2 for item in served.queue) == 20
 
 
-def test_four_servers_on_one_postgresql_never_go_beyond_what_is_wanted(tmp_path: Path) -> None:
+def test_four_servers_on_one_file_never_go_beyond_what_is_wanted(tmp_path: Path) -> None:
     material = load_reviewable(write_set(tmp_path / "set", queries=6, passages=10, chunks=False))
     items = make_queue(material.pool, material.judgments, settings=DRAWN)
-    with postgres() as address:
+    path = tmp_path / "shared.sqlite"
 
-        def judge_all_as(name: str) -> None:
-            with open_ledger(address, data_sha=material.data_sha) as own:
-                desk = Assigner(own, items, repeats=0)
-                while handed := desk.claim(name, 1):
-                    desk.record(event("judge", name, *handed[0].item.pair, grade=1, data_sha=material.data_sha))
+    def judge_all_as(name: str) -> None:
+        with open_ledger(path, data_sha=material.data_sha) as own:
+            desk = Assigner(own, items, repeats=0)
+            while handed := desk.claim(name, 1):
+                desk.record(event("judge", name, *handed[0].item.pair, grade=1, data_sha=material.data_sha))
 
-        at_once(judge_all_as)
-        with open_ledger(address, data_sha=material.data_sha) as ledger:
-            assert_judged_as_wanted(fold(ledger.events()), items)
+    at_once(judge_all_as)
+    with open_ledger(path, data_sha=material.data_sha) as ledger:
+        assert_judged_as_wanted(fold(ledger.events()), items)

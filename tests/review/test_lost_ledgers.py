@@ -1,4 +1,4 @@
-"""A ledger that is deleted, replaced or restarted while people judge: only what is found again is acknowledged."""
+"""A ledger that is deleted or replaced while people judge: only what is found again is acknowledged."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.review.ledger import LedgerFailed, open_ledger
 from goldbench.review.queue import QueueSettings
 from goldbench.review.server import opened
 from tests.review.conftest import Site, start_process
-from tests.review.events import DATA, judge
-from tests.review.postgres import postgres, restart
+from tests.review.events import judge
 from tests.review.review_set import write_set
 from tests.review.test_http import Client, client_of
 
@@ -113,18 +111,3 @@ def _stopped(folder: Path, *, lost: bool) -> str:
         removed(folder)
     started.process.send_signal(signal.SIGINT)
     return started.process.communicate(timeout=100)[0]
-
-
-@pytest.mark.slow
-def test_a_restarted_database_loses_and_doubles_no_key() -> None:
-    with postgres() as address, open_ledger(address, data_sha=DATA) as ledger:
-        sent = [judge(2, query=f"q{number}") for number in range(6)]
-        for number, one in enumerate(sent):
-            if number == 3:
-                restart(address)
-            try:
-                ledger.append(one)
-            except LedgerFailed:
-                ledger.append(one)  # as the page does: the same key again
-        assert [event.query_id for event in ledger.events()] == [one.query_id for one in sent]
-        assert max(one.seq or 0 for one in ledger.events()) >= len(sent)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from goldbench.records.judgment import Canary, Judgment, Origin, PooledPair
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import Lane
-from goldbench.review.likely_errors import likely_errors
-from goldbench.review.queue import QueueSettings, make_queue
+from goldbench.review.queue import QueueSettings, likely_errors, make_queue
 
 
 def _pool(queries: int, passages: int) -> list[PooledPair]:

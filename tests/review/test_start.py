@@ -11,8 +11,8 @@ import pytest
 from goldbench.errors import InputError, OutputError
 from goldbench.goldset.folder import LONGEST_RUBRIC, GoldFolder
 from goldbench.prompts.rubric import DEFAULT
+from goldbench.review.assignment import Team
 from goldbench.review.page_server import Place, listening
-from goldbench.review.team import Team
 from tests.review.conftest import Person, Site, only
 
 Sites = Callable[..., Site]

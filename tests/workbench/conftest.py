@@ -13,8 +13,8 @@ import pytest
 
 from goldbench.measures.names import parse_measures
 from goldbench.records.review_event import Event
+from goldbench.review.assignment import Team
 from goldbench.review.page_server import Place, listening, page_server
-from goldbench.review.team import Team
 from goldbench.workbench.workbench_server import Workbench, WorkbenchSettings
 from tests.review.conftest import Person, browser, events_of, people_in
 from tests.review.test_http import Client

@@ -91,7 +91,7 @@ Permutations = Annotated[int, Statistics(min=1, help="Draws of the randomization
 Seed = Annotated[int, Statistics(min=0, help="The same seed gives the same figures.")]
 Alpha = Annotated[float, Statistics(metavar="P", help="Accepted chance of a false claim.", callback=_check_alpha)]
 ConfigFile = Annotated[Path | None, Input(help="A goldbench.toml.")]
-LedgerOption = Annotated[str | None, Input(metavar="URL", help="Decisions: a file or postgresql:// (default: in DIR).")]
+LedgerOption = Annotated[str | None, Input(metavar="FILE", help="People's decisions (default: in DIR).")]
 Answers = Annotated[Path | None, Model(help=f"Store of model answers (default: {ANSWERS} beside DIR).")]
 Replay = Annotated[bool, Model("--replay", help="Take every answer from the store; use no network.")]
 Batch = Annotated[bool, Model("--batch", help="Send batches: half the price, within a day.")]

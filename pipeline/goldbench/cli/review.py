@@ -23,11 +23,11 @@ from goldbench.text.display import queries as count_of
 
 if TYPE_CHECKING:
     from goldbench.records.review_event import Lane
+    from goldbench.review.assignment import Team
     from goldbench.review.ledger import Ledger
     from goldbench.review.page_server import Place
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import OpenReview
-    from goldbench.review.team import Team
     from goldbench.workbench.workbench_server import WorkbenchSettings
 
 PORT = 8808
@@ -100,10 +100,10 @@ def serve(
 
     Example: goldbench review runs/mine
     """
+    from goldbench.review.assignment import team_of
     from goldbench.review.page_server import Place, serve_page
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import opened, review_page
-    from goldbench.review.team import team_of
 
     settings = QueueSettings(
         calibration=calibration, complete=complete, overlap=overlap, seed=seed, lanes=_lanes(lanes)
@@ -319,14 +319,14 @@ def import_(
     Example: goldbench review import runs/mine judgments.csv --format csv
     """
     from goldbench.review.imports import import_file
-    from goldbench.review.ledger import ledger_url, open_ledger
+    from goldbench.review.ledger import ledger_path, open_ledger
     from goldbench.review.meanings import SetMeanings
     from goldbench.review.reviewable_set import load_reviewable
 
     material = load_reviewable(folder)
     at = datetime.now(UTC).isoformat(timespec="seconds")
     own = SetMeanings(material)
-    with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, meanings=own) as opened:
+    with open_ledger(ledger_path(folder, ledger), data_sha=material.data_sha, meanings=own) as opened:
         done = import_file(file, kind, material=material, ledger=opened, at=at, annotator=annotator)
     screen.add(read=done.read, new=done.new)
     screen.show(f"{done.read:,} read, {done.new:,} new")
@@ -361,8 +361,8 @@ def open_(
         _write(folder, html, wanted, ledger, query)
         return
     from goldbench.report.named_queries import PORT
+    from goldbench.review.assignment import team_of
     from goldbench.review.page_server import Place, serve_page
-    from goldbench.review.team import team_of
     from goldbench.workbench.workbench_server import Workbench
 
     with Workbench(folder, wanted, address=ledger) as workbench:

@@ -349,7 +349,7 @@ async def _planned(
     with work.panel.rehearse() as (rehearsed, report):
         panel = rehearsed if thresholds is None else rehearsed.by_yes_no(thresholds)
         asking = replace(_asking(gold, panel, work), tries=False)
-        await asking.ask(slots)
+        await asking.ask(sorted(slots, key=lambda slot: slot.planted is None))  # the judge checks come first
         stages = report()
     pairs = sum(not slot.planted and not asking.is_known(slot) for slot in slots)
     return [*stages, *expected_escalation(stages, pairs, more_calls(len(panel.others), work.panel.config.grade.panel))]

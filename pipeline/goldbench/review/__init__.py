@@ -6,4 +6,4 @@ Raises:
 
 from goldbench.errors import require
 
-require("review", "jinja2", "nh3", "pyromark", "sqlalchemy", "starlette", "uvicorn")
+require("review", "jinja2", "nh3", "pyromark", "starlette", "uvicorn")

@@ -1,7 +1,9 @@
-"""Assignment of pairs to people: each is leased for ten minutes, to at most the required number of annotators.
+"""The people of a review, and the pairs assigned to them.
+
+A pair is leased for ten minutes, to at most the required number of annotators.
 
 Each assignment is made within one transaction that holds the ledger, so that several people, and several servers on one
-database, never exceed the share of pairs that two people judge.
+file, never exceed the share of pairs that two people judge.
 """
 
 from __future__ import annotations
@@ -11,20 +13,16 @@ import hashlib
 import itertools
 import threading
 import time
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import sqlalchemy as sa
-from sqlalchemy.engine import Connection
-
-from goldbench.errors import GoldbenchError
+from goldbench.errors import GoldbenchError, Message, UsageError
 from goldbench.records.review_event import Event, EventKind, Lane
 from goldbench.review.ledger import Ledger
 from goldbench.review.queue import Item
 from goldbench.review.state import Pair, State, fold
-from goldbench.review.tables import lease as lease_table
-from goldbench.review.team import Team
 
 LEASE_S = 600.0
 """Seconds for which a pair is leased; afterwards somebody else may get it."""
@@ -45,8 +43,43 @@ REPEATS_APART = 30
 _ENDS_LEASE = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT, EventKind.ADJUDICATE}
 
 
+_DELETE_LEASE = "DELETE FROM goldbench_lease WHERE query_id = ? AND chunk_id = ? AND annotator = ?"
+
+
 class NotAssigned(GoldbenchError):
     """The pair, or the decision on a disagreement, is not for this person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The names of the people with a link, and of the leads among them.
+
+    Without a lead, everybody settles disagreements. Nobody ever settles one on a passage that they judged themselves.
+    """
+
+    annotators: tuple[str, ...] = ()
+    leads: frozenset[str] = frozenset()
+
+    def settles(self, name: str) -> bool:
+        """Return whether a person settles disagreements of others."""
+        return not self.leads or name in self.leads
+
+
+def team_of(annotators: Sequence[str], leads: Sequence[str]) -> Team:
+    """Return a team; a lead who is not among the annotators gets a link, too.
+
+    Raises:
+        UsageError: Two names differ only in case or look the same.
+    """
+    names = tuple(dict.fromkeys((*annotators, *leads)))
+    looks: dict[str, str] = {}
+    for name in names:  # nobody is to settle their own disagreements under a second name
+        alike = looks.setdefault(unicodedata.normalize("NFKC", name).casefold(), name)
+        if alike != name:
+            raise UsageError(
+                Message("{annotator}, {lead}: {} and {} look alike; give one person one name", alike, name)
+            )
+    return Team(names, frozenset(leads))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +107,11 @@ class Lease:
 class Leases:
     """The leases in the ledger, as one transaction reads and changes them."""
 
-    def __init__(self, connection: Connection, now: float) -> None:
-        self._connection = connection
+    def __init__(self, ledger: Ledger, now: float) -> None:
+        self._ledger = ledger
         self._now = now
-        rows = connection.execute(sa.select(lease_table))
-        self._leases = [Lease((row.query_id, row.chunk_id), row.annotator, row.slot, row.until) for row in rows]
+        rows = ledger.execute("SELECT query_id, chunk_id, annotator, slot, until FROM goldbench_lease")
+        self._leases = [Lease((query_id, chunk_id), *rest) for query_id, chunk_id, *rest in rows]
 
     def holders(self) -> dict[Pair, set[str]]:
         """Return the people who are looking at each pair now."""
@@ -105,36 +138,29 @@ class Leases:
             return
         used = {lease.slot for lease in others if lease.is_running(self._now)}
         slot = own.slot if own is not None and own.slot is not None else min({0, 1} - used, default=None)
-        values = {"slot": slot, "until": self._now + LEASE_S}
-        if own is not None:
-            self._connection.execute(sa.update(lease_table).where(*_lease_of(pair, annotator)).values(values))
-        else:
-            key = {"query_id": pair[0], "chunk_id": pair[1], "annotator": annotator}
-            self._connection.execute(sa.insert(lease_table).values({**key, **values}))
+        self._ledger.execute(
+            "INSERT INTO goldbench_lease VALUES (?, ?, ?, ?, ?) ON CONFLICT (query_id, chunk_id, annotator) "
+            "DO UPDATE SET slot = excluded.slot, until = excluded.until",
+            (*pair, annotator, slot, self._now + LEASE_S),
+        )
 
     def release(self, pair: Pair, annotator: str) -> None:
         """Give a person's slot to others; the person may still decide the pair: offline work is never lost."""
-        self._connection.execute(sa.update(lease_table).where(*_lease_of(pair, annotator)).values(slot=None))
+        free = "UPDATE goldbench_lease SET slot = NULL WHERE query_id = ? AND chunk_id = ? AND annotator = ?"
+        self._ledger.execute(free, (*pair, annotator))
         self._leases = [
             Lease(pair, annotator, None, lease.until) if (lease.pair, lease.annotator) == (pair, annotator) else lease
             for lease in self._leases
         ]
 
 
-def _lease_of(pair: Pair, annotator: str) -> tuple[sa.ColumnElement[bool], ...]:
-    column = lease_table.c
-    return column.query_id == pair[0], column.chunk_id == pair[1], column.annotator == annotator
-
-
-def end_lease(connection: Connection, event: Event) -> None:
+def end_lease(ledger: Ledger, event: Event) -> None:
     """Delete the leases that a decision ends."""
     if event.kind in _ENDS_LEASE and not event.repeat:
-        where = _lease_of((event.query_id, event.chunk_id or ""), event.annotator)
-        connection.execute(sa.delete(lease_table).where(*where))
+        ledger.execute(_DELETE_LEASE, (event.query_id, event.chunk_id, event.annotator))
     elif event.kind is EventKind.BAD_QUERY:
-        column = lease_table.c
-        of_query = (column.query_id == event.query_id, column.annotator == event.annotator)
-        connection.execute(sa.delete(lease_table).where(*of_query))
+        of_query = "DELETE FROM goldbench_lease WHERE query_id = ? AND annotator = ?"
+        ledger.execute(of_query, (event.query_id, event.annotator))
 
 
 class Assigner:
@@ -199,9 +225,9 @@ class Assigner:
             count: Number of further pairs.
             have: The pairs that the person has, each with whether it is a second look; their leases are renewed.
         """
-        with self._turn, self.ledger.writing() as connection:
-            self._catch_up(connection)
-            return self._claim(connection, annotator, count, have)
+        with self._turn, self.ledger.writing():
+            self._catch_up()
+            return self._claim(annotator, count, have)
 
     def open(self, annotator: str, pair: Pair) -> Assignment:
         """Return a single pair that a person asks for: one that they judged, or one that still needs a person.
@@ -209,9 +235,9 @@ class Assigner:
         Raises:
             NotAssigned: Others have it, and no more people are needed.
         """
-        with self._turn, self.ledger.writing() as connection:
-            self._catch_up(connection)
-            leases = Leases(connection, self._clock())
+        with self._turn, self.ledger.writing():
+            self._catch_up()
+            leases = Leases(self.ledger, self._clock())
             if self.state.says(annotator, pair) is None:
                 if not self._can_assign(annotator, pair, leases.holders()):
                     raise NotAssigned("somebody else judges this passage")
@@ -237,16 +263,16 @@ class Assigner:
         """
         with self._turn:
             try:
-                with self.ledger.writing() as connection:
-                    self._catch_up(connection)
+                with self.ledger.writing():
+                    self._catch_up()
                     if blind and event.kind in {EventKind.JUDGE, EventKind.CANNOT}:
-                        self._check_assigned(connection, event)
+                        self._check_assigned(event)
                     if event.kind is EventKind.ADJUDICATE:
                         self._check_disputed(event)
-                    stored = self.ledger.add(connection, event)
-                    end_lease(connection, event)
-                    self._take_in([stored], connection)
-                    return stored, self._claim(connection, event.annotator, want, have) if want else []
+                    stored = self.ledger.add(event)
+                    end_lease(self.ledger, event)
+                    self._take_in([stored])
+                    return stored, self._claim(event.annotator, want, have) if want else []
             except NotAssigned:
                 raise
             except BaseException:
@@ -256,9 +282,9 @@ class Assigner:
 
     def lost(self, annotator: str, have: Collection[tuple[Pair, bool]]) -> list[Pair]:
         """Return the pairs of a person's page that others have taken over, and that need nobody more; see `claim`."""
-        with self._turn, self.ledger.writing() as connection:
-            self._catch_up(connection)
-            leases = Leases(connection, self._clock())
+        with self._turn, self.ledger.writing():
+            self._catch_up()
+            leases = Leases(self.ledger, self._clock())
             held = leases.of(annotator, held=True)
             holders = leases.holders()
             return [
@@ -273,9 +299,9 @@ class Assigner:
 
         A judgment given now would not be blind, so it is not taken any more.
         """
-        with self._turn, self.ledger.writing() as connection:
+        with self._turn, self.ledger.writing():
             for pair in pairs:
-                connection.execute(sa.delete(lease_table).where(*_lease_of(pair, annotator)))
+                self.ledger.execute(_DELETE_LEASE, (*pair, annotator))
 
     def counts(self, annotator: str) -> dict[str, dict[str, int]]:
         """Return the pairs of each lane, those that are decided, and those that one person decided.
@@ -308,10 +334,8 @@ class Assigner:
         decision = self.state.says(annotator, pair)
         return decision is not None and decision.kind is not EventKind.LATER
 
-    def _claim(
-        self, connection: Connection, annotator: str, count: int, have: Collection[tuple[Pair, bool]]
-    ) -> list[Assignment]:
-        leases = Leases(connection, self._clock())
+    def _claim(self, annotator: str, count: int, have: Collection[tuple[Pair, bool]]) -> list[Assignment]:
+        leases = Leases(self.ledger, self._clock())
         holders = leases.holders()
         assigned = self._second_looks(annotator, have)[:count]
         held = {pair for pair, names in holders.items() if annotator in names}
@@ -345,10 +369,10 @@ class Assigner:
     def _seq(self) -> int:
         return (self._events[-1].seq or 0) if self._events else 0
 
-    def _catch_up(self, connection: Connection) -> None:
-        self._take_in(self.ledger.events(after=self._seq, connection=connection), connection)
+    def _catch_up(self) -> None:
+        self._take_in(self.ledger.events(after=self._seq))
 
-    def _take_in(self, events: Iterable[Event], connection: Connection | None = None) -> None:
+    def _take_in(self, events: Iterable[Event]) -> None:
         """Add events to the state; fold all of them again if one is about another set, or may take back such a one."""
         new = [event for event in events if (event.seq or 0) > self._seq]
         if not new:
@@ -357,7 +381,7 @@ class Assigner:
         has_foreign = any(event.data_sha != self.ledger.data_sha for event in new)
         self._foreign |= has_foreign
         if has_foreign or (self._foreign and any(event.undoes is not None for event in new)):
-            self.state = fold(self.ledger.translated(self._events, connection=connection).events)
+            self.state = fold(self.ledger.translated(self._events).events)
             return
         for event in new:
             self.state.add(event)
@@ -402,9 +426,9 @@ class Assigner:
         others = {*self.state.judged_by(pair), *holders.get(pair, ())} - {annotator}
         return len(others) < self.by_pair[pair].wanted
 
-    def _check_assigned(self, connection: Connection, event: Event) -> None:
+    def _check_assigned(self, event: Event) -> None:
         pair = (event.query_id, event.chunk_id or "")
-        leases = Leases(connection, self._clock())
+        leases = Leases(self.ledger, self._clock())
         known = event.client_id in self.state.known or self.state.ever_judged(event.annotator, pair)
         if not known and not self.state.disputed(pair):  # in a disagreement the person may have seen others' grades
             known = self.state.says(event.annotator, pair) is not None

@@ -10,7 +10,7 @@ from goldbench.errors import OutputError, explained
 from goldbench.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
 from goldbench.formats.annotations.exchange import Exchange
 from goldbench.formats.runs.scorecard_files import write_whole
-from goldbench.review.ledger import ledger_url, open_ledger
+from goldbench.review.ledger import ledger_path, open_ledger
 from goldbench.review.people import LedgerRecord, ReviewedSet, current_ids, lineage, people_of
 from goldbench.review.reviewable_set import ReviewableSet
 
@@ -58,7 +58,7 @@ def export_ledger(folder: Path, ledger: str | None, out: Path) -> list[Path]:
         InputError: There is no ledger.
         OutputError: The target cannot be written.
     """
-    with open_ledger(ledger_url(folder, ledger), data_sha="", create=False) as book:
+    with open_ledger(ledger_path(folder, ledger), data_sha="", create=False) as book:
         record = LedgerRecord(tuple(book.events()), book.meanings())
     return _write_file(out, _native(record, record.events[-1].data_sha if record.events else ""), folder)
 

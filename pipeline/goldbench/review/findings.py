@@ -21,7 +21,7 @@ from goldbench.records.review_event import Lane, Review
 from goldbench.records.review_report import Annotator, NotApplied, PeopleAgreement, ReviewReport, StopRule
 from goldbench.review.people import Grades, Pair, ReviewedSet, complete_queries, current_ids, in_lanes
 from goldbench.review.queue import Item, stratum_of
-from goldbench.review.sample import MIN_PAIRS, SampledPair
+from goldbench.review.sample import MIN_PAIRS, SampledPair, sampled
 from goldbench.review.state import State
 from goldbench.review.translation import Stray
 from goldbench.text.display import amount
@@ -62,15 +62,14 @@ def report(reviewed: ReviewedSet, *, resamples: int = RESAMPLES, seed: int = 0) 
     now = current_ids(material)
     reviews = [each.model_copy(update={"query_id": now.get(each.query_id, each.query_id)}) for each in state.reviews()]
     present = [review for review in reviews if review.query_id in material.queries]
-    drawn = _first_grades(in_lanes(present, Lane.CALIBRATION))
-    weights = _weights(reviewed, present)
+    judge = _by_pair(reviewed)
     complete = complete_queries(reviewed)
     in_complete = {review.query_id for review in reviews if review.lane is Lane.COMPLETE} & set(complete)
     random = [each for each in in_lanes(present, Lane.CALIBRATION, Lane.COMPLETE) if each.query_id in in_complete]
-    sample = figures_of(drawn, reviewed.judge, weights, resamples=resamples, seed=seed)
+    sample = sample_agreement(sampled(present, state), judge, resamples=resamples, seed=seed)
     whole = figures_of(_first_grades(random), reviewed.judge, None, resamples=resamples, seed=seed)
     sample_judged = _sample_rule_of(reviewed, in_lanes(present, Lane.CALIBRATION))
-    rules = [kappa_rule(sample), errors_rule(_changed_grades(state, _by_pair(reviewed), now))]
+    rules = [kappa_rule(sample), errors_rule(_changed_grades(state, judge, now))]
     return ReviewReport(
         queries=len(material.queries),
         pairs=len(material.pool),
@@ -101,23 +100,34 @@ def report(reviewed: ReviewedSet, *, resamples: int = RESAMPLES, seed: int = 0) 
 
 
 def sample_figures(pairs: Sequence[SampledPair], judge: Mapping[Pair, Relevance]) -> dict[str, Any]:
-    """Return the agreement on judged pairs of the random sample: with the judge, and between people.
+    """Return the agreement on judged pairs of the random sample: with the judge, and between people."""
+    shared = {pair.pair: pair.grades for pair in pairs if len(pair.grades) > 1}
+    return {
+        "agreement": sample_agreement(pairs, judge, resamples=RESAMPLES, seed=0),
+        "people": between_people(shared, resamples=RESAMPLES, seed=0),
+    }
+
+
+def sample_agreement(
+    pairs: Sequence[SampledPair], judge: Mapping[Pair, Relevance], *, resamples: int, seed: int
+) -> PairFigures | None:
+    """Return the agreement of people and the judge on pairs of the random sample, weighted to the pool.
 
     Args:
         pairs: The judged pairs.
-        judge: The judge's grade of each pair; pairs without one are left out of the agreement with the judge.
+        judge: The judge's grade of each pair; pairs without one are left out.
+        resamples: Resamples of the queries for the intervals, at least 100.
+        seed: Seed of the resamples, not negative.
     """
     graded = [pair for pair in pairs if pair.pair in judge]
     weights = inverse_weights([pair.inclusion for pair in graded]).tolist()
-    agreement = figures_of(
+    return figures_of(
         _by_query({pair.pair: int(pair.people) for pair in graded}),
         _by_query({pair.pair: int(judge[pair.pair]) for pair in graded}),
         _by_query({pair.pair: weight for pair, weight in zip(graded, weights, strict=True)}),
-        resamples=RESAMPLES,
-        seed=0,
+        resamples=resamples,
+        seed=seed,
     )
-    shared = {pair.pair: pair.grades for pair in pairs if len(pair.grades) > 1}
-    return {"agreement": agreement, "people": between_people(shared, resamples=RESAMPLES, seed=0)}
 
 
 def figures_of(
@@ -128,13 +138,11 @@ def figures_of(
     Args:
         people: People's grade of each chunk, by query.
         judge: The judge's grades, likewise.
-        weights: The weight of each pair, or None for equal weights; pairs without a weight are left out.
+        weights: The weight of each pair, or None for equal weights.
         resamples: Resamples of the queries for the intervals, at least 100.
         seed: Seed of the resamples, not negative.
     """
     highest = int(Relevance.ANSWERS)
-    if weights is not None:
-        people = {q: {c: g for c, g in graded.items() if c in weights.get(q, {})} for q, graded in people.items()}
     query_ids, counts = kappa.query_tables(people, judge, highest=highest)
     if not query_ids:
         return None
@@ -188,18 +196,6 @@ def _first_grades(reviews: Iterable[Review]) -> Grades:
     for review in reviews:
         by_pair[review.query_id, review.chunk_id].append(int(review.first_grade))
     return _by_query({pair: sorted(grades)[(len(grades) - 1) // 2] for pair, grades in sorted(by_pair.items())})
-
-
-def _weights(reviewed: ReviewedSet, reviews: Iterable[Review]) -> dict[str, dict[str, float]]:
-    """Return the weight of each pair of the random sample, 1 on average; a pair of unknown probability has none."""
-    inclusions = {
-        (review.query_id, review.chunk_id): review.inclusion
-        for review in in_lanes(reviews, Lane.CALIBRATION)
-        if review.inclusion is not None and review.chunk_id in reviewed.judge.get(review.query_id, {})
-    }
-    pairs = sorted(inclusions)
-    weights = inverse_weights([inclusions[pair] for pair in pairs]).tolist()
-    return _by_query(dict(zip(pairs, weights, strict=True)))
 
 
 # --- when to stop -----------------------------------------------------------------------------------------------------

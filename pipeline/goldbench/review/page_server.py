@@ -29,10 +29,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from goldbench.errors import GoldbenchError, Message, OutputError, UsageError
-from goldbench.review.assignment import NotAssigned
+from goldbench.review.assignment import NotAssigned, Team
 from goldbench.review.ledger import LedgerConflict, LedgerGone
 from goldbench.review.security import SESSION_S, Door, Guard, Links, Sessions, key_note, name_for_links, session_key
-from goldbench.review.team import Team
 from goldbench.text.display import shown
 
 FRAME = "goldbench.review"

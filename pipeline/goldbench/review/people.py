@@ -16,7 +16,7 @@ from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import folder_of
 from goldbench.records.judgment import Origin, PooledPair
 from goldbench.records.review_event import Event, Lane, Review
-from goldbench.review.ledger import ledger_url, open_ledger
+from goldbench.review.ledger import ledger_path, open_ledger
 from goldbench.review.meanings import Meanings, SetMeanings
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.review.state import State, fold
@@ -68,7 +68,7 @@ def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Re
         raise InputError(path, f"holds no {DATASET}, so it has no reviews; give the folder of a gold set")
     material = load_reviewable(folder)
     own = SetMeanings(material)
-    address = ledger_url(folder, ledger)
+    address = ledger_path(folder, ledger)
     with open_ledger(address, data_sha=material.data_sha, meanings=own, create=create) as book:
         record = LedgerRecord(tuple(book.events()), book.meanings())
         translation = book.translated(record.events)

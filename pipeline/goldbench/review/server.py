@@ -14,15 +14,13 @@ from goldbench.measures.ranks.order import best
 from goldbench.records.relevance import RELEVANT
 from goldbench.report.passage_html import passage_html
 from goldbench.review.answers import Answers
-from goldbench.review.assignment import Assigner
-from goldbench.review.ledger import Ledger, ledger_file, ledger_url, open_ledger
-from goldbench.review.likely_errors import Runs
+from goldbench.review.assignment import Assigner, Team
+from goldbench.review.ledger import Ledger, ledger_path, open_ledger
 from goldbench.review.meanings import SetMeanings
 from goldbench.review.page_server import FRAME, LocalPage, Place, static_files
 from goldbench.review.payload import GRADE_NAMES
-from goldbench.review.queue import Item, QueueSettings, make_queue
+from goldbench.review.queue import Item, QueueSettings, Runs, make_queue
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
-from goldbench.review.team import Team
 from goldbench.score.runs import load_run, read_results
 
 MAX_RANK = 100
@@ -46,12 +44,6 @@ class OpenReview:
         return dict(sorted(Counter(item.lane.value for item in self.items).items()))
 
 
-def key_file(folder: Path, ledger: str) -> Path:
-    """Return the file of the key that signs cookies: beside a ledger in a file, else in the folder of the set."""
-    path = ledger_file(ledger)
-    return path.with_suffix(".key") if path else GoldFolder(folder).review_key
-
-
 @contextlib.contextmanager
 def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterator[OpenReview]:
     """Give the review of a folder, with its ledger open.
@@ -71,9 +63,9 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
     items = make_queue(material.pool, material.judgments, settings=settings, covers=covers, runs=runs)
     if not items:
         raise InputError(folder, "holds no pair to judge: no pool and no relevant passages, or the lanes leave none")
-    address = ledger_url(folder, ledger)
+    address = ledger_path(folder, ledger)
     with open_ledger(address, data_sha=material.data_sha, meanings=SetMeanings(material)) as book:
-        yield OpenReview(material, book, items, key_file(folder, address))
+        yield OpenReview(material, book, items, address.with_suffix(".key"))
 
 
 def review_page(review: OpenReview, place: Place) -> LocalPage:

@@ -8,11 +8,12 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.resources.abc import Traversable
 from typing import Any
 
-from goldbench.review.page_server import fill_template
+from goldbench.review.page_server import FRAME, fill_template, static_files
+from goldbench.review.payload import GRADE_NAMES
 from goldbench.text.display import shell_command
-from goldbench.workbench.page_files import PACKAGE, SCRIPTS, STYLES, page_files, page_values
 from goldbench.workbench.query_detail import QueryDetail
 from goldbench.workbench.set_table import SetTable
 
@@ -30,6 +31,12 @@ PREVIEW_CHARACTERS = 80
 
 BLOCK = 200
 """Queries or passages that are packed together."""
+
+PACKAGE = "goldbench.workbench"
+
+SCRIPTS = ("passage.js", "page.js", "texts.js", "source.js", "query.js", "workbench.js")
+STYLES = ("workbench.css", "passage.css")
+"""In the order in which they take effect."""
 
 
 def exported(table: SetTable) -> str:
@@ -138,3 +145,17 @@ def _one_file(title: str, data: str) -> str:
     texts = {name: file.read_text(encoding="utf-8") for name, file in page_files().items()}
     embedded = EmbeddedPage(tuple(texts[name] for name in SCRIPTS), tuple(texts[name] for name in STYLES), data)
     return fill_template(PACKAGE, "workbench.html", **{**page_values(), "title": title, "held": embedded})
+
+
+def page_files() -> dict[str, Traversable]:
+    """Return the scripts and styles of the page by name."""
+    return {
+        **static_files(PACKAGE, "texts.js", "source.js", "query.js", "workbench.js", "workbench.css", "enter.js"),
+        **static_files(FRAME, "page.js"),
+        **static_files("goldbench.report", "passage.js", "passage.css", folder="templates"),
+    }
+
+
+def page_values() -> dict[str, Any]:
+    """Return what the template shows."""
+    return {"title": "", "held": None, "scripts": SCRIPTS, "styles": STYLES, "grades": json.dumps(GRADE_NAMES)}

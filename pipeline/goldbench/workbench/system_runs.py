@@ -72,7 +72,7 @@ class HeldRun:
 def run_paths(folder: Path, runs: Mapping[str, Path]) -> dict[str, Path]:
     """Return the file of each system's run: those given, those beside the set, those of its experiment.
 
-    A system of the experiment whose name another run has is called ``bench/NAME``.
+    A system of the experiment is left out if another run has its name.
 
     Args:
         folder: The folder of the set.
@@ -80,7 +80,7 @@ def run_paths(folder: Path, runs: Mapping[str, Path]) -> dict[str, Path]:
     """
     paths = GoldFolder(folder).named_runs() | dict(runs)
     for name, path in _measured(folder / BENCH):
-        paths[name if name not in paths else f"{BENCH}/{name}"] = path
+        paths.setdefault(name, path)
     return paths
 
 
@@ -96,8 +96,6 @@ def _measured(folder: Path) -> Iterator[tuple[str, Path]]:
 def held_runs(gold: Gold, paths: Mapping[str, Path], measures: Sequence[Measure]) -> tuple[list[HeldRun], list[str]]:
     """Return the runs, and one line for each that cannot be read.
 
-    A run of the experiment is left out if another run of its name has the same results, perhaps further down.
-
     Args:
         gold: The set, whose ids the runs share.
         paths: The file of each run.
@@ -110,20 +108,7 @@ def held_runs(gold: Gold, paths: Mapping[str, Path], measures: Sequence[Measure]
             runs.append(_held(gold, name, path, measures, known))
         except GoldbenchError as problem:
             problems.append(f"{shown(name)} is left out: {problem}")
-    named = {run.name: run for run in runs}
-    return [run for run in runs if not _is_held(run, named.get(run.name.removeprefix(f"{BENCH}/")))], problems
-
-
-def _is_held(run: HeldRun, other_run: HeldRun | None) -> bool:
-    """Whether another run has all the results of a run, in the same order with the same scores."""
-    if other_run is None or other_run is run:
-        return False
-    pairs = ((results, other_run.of(query_id)) for query_id, results in run.results.items())
-    return run.results.keys() == other_run.results.keys() and all(
-        longer.doc_ids[: len(shorter.doc_ids)] == shorter.doc_ids
-        and longer.scores[: len(shorter.scores)] == shorter.scores
-        for shorter, longer in pairs
-    )
+    return runs, problems
 
 
 def _held(gold: Gold, name: str, path: Path, measures: Sequence[Measure], known: dict[str, str]) -> HeldRun:

@@ -14,20 +14,18 @@ from goldbench.goldset.file_names import BENCH
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import state_of
 from goldbench.records.review_event import Event, EventKind
-from goldbench.review.assignment import Assigner
-from goldbench.review.ledger import Ledger, ledger_url, open_ledger
+from goldbench.review.assignment import Assigner, Team
+from goldbench.review.ledger import Ledger, ledger_path, open_ledger
 from goldbench.review.meanings import SetMeanings
 from goldbench.review.page_server import InvalidRequest, LocalPage
 from goldbench.review.payload import clean
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.review.sent_event import SentEvent, make_event, parse_event
-from goldbench.review.server import key_file
 from goldbench.review.state import State, fold
-from goldbench.review.team import Team
 from goldbench.score.common_queries import outdated_lines
 from goldbench.score.runs import Gold, load_gold
 from goldbench.text.display import shell_command
-from goldbench.workbench.page_files import PACKAGE, page_files, page_values
+from goldbench.workbench.exported_page import PACKAGE, page_files, page_values
 from goldbench.workbench.query_detail import QueryDetail
 from goldbench.workbench.set_table import SetTable, Systems
 from goldbench.workbench.system_runs import EXPERIMENT, held_runs, run_paths
@@ -85,7 +83,7 @@ def decided(folder: Path, ledger: str | None, material: ReviewableSet) -> State:
     if ledger is None and not GoldFolder(folder).ledger.is_file():
         return State()
     own = SetMeanings(material)
-    with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, meanings=own, create=False) as book:
+    with open_ledger(ledger_path(folder, ledger), data_sha=material.data_sha, meanings=own, create=False) as book:
         return fold(book.translated(book.events()).events)
 
 
@@ -143,7 +141,7 @@ class Workbench:
     def _open(self) -> tuple[Ledger, SetTable, Assigner]:
         material = reviewable(self.folder)
         own = SetMeanings(material)
-        ledger = open_ledger(ledger_url(self.folder, self._address), data_sha=material.data_sha, meanings=own)
+        ledger = open_ledger(ledger_path(self.folder, self._address), data_sha=material.data_sha, meanings=own)
         try:
             assigner = Assigner(ledger, (), team=self.team)
             ledger.hurry()
@@ -297,7 +295,7 @@ class Workbench:
     @property
     def key(self) -> Path:
         """The file of the key that signs cookies."""
-        return key_file(self.folder, ledger_url(self.folder, self._address))
+        return ledger_path(self.folder, self._address).with_suffix(".key")
 
 
 def _number(text: str | None) -> int:
