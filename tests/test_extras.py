@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 import subprocess
 import sysconfig
@@ -15,7 +14,6 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from goldbench.formats.documents.sources import KINDS
 from tests.conftest import ROOT, SETTINGS, Goldbench
 from tests.generate.test_build import corpus
 
@@ -117,29 +115,6 @@ print("done")
     }
 
 
-def test_a_missing_reader_costs_its_files_and_the_rest_is_built(bare: Goldbench, tmp_path: Path) -> None:
-    corpus(tmp_path / "docs")
-    (tmp_path / "docs" / "rows.csv").write_text("text\nThe lock opens its gates at seven in the morning.\n")
-    readers = {".parquet": "pyarrow", ".rst": "docutils", ".rest": "docutils"}
-    needing = [f"x{suffix}" for suffix, kind in sorted(KINDS.items()) if kind in {"html", "rst", "office"}] + [
-        "y.parquet"
-    ]
-    for name in needing:
-        (tmp_path / "docs" / name).write_bytes(b"any")
-    done = bare("build", "docs", "--out", "run", "--queries", 8)
-    assert done.returncode == 3, done.stderr
-    skipped = [line for line in done.stderr.splitlines() if line.startswith("skipped")]
-    assert skipped == [
-        f"skipped {Path('docs', name)}: {readers.get(Path(name).suffix, 'bs4')} {HINT.format('documents')}"
-        for name in sorted(needing)
-    ]
-    strict = bare("build", "docs", "--out", "strict", "--queries", 8, "--strict")
-    assert (strict.returncode, (tmp_path / "strict").exists()) == (2, False)
-    assert strict.stderr.splitlines()[-1].endswith(HINT.format("documents"))
-    data = json.loads((tmp_path / "run" / "dataset.json").read_text(encoding="utf-8"))
-    assert (len(data["queries"]), len(data["corpus"])) == (8, 13)
-
-
 @pytest.fixture
 def scored(goldbench: Goldbench, tmp_path: Path) -> Path:
     """A gold set with a run and a history."""
@@ -183,16 +158,6 @@ def test_a_feature_without_its_extra_is_refused_in_one_line_and_writes_nothing(b
         assert done.stderr == f"goldbench: {package} {HINT.format(extra)}\n"
         assert done.stdout == ""
     assert files_of(scored) == before
-
-
-def test_a_page_without_its_extra_costs_the_page_and_not_the_figures(bare: Goldbench, scored: Path) -> None:
-    command = ("score", "run", "--run", "bm25.trec", "--format", "json")
-    plain, done = bare(*command), bare(*command, "--html", "page.html", "--per-query", "all.csv")
-    assert (done.returncode, done.stdout) == (2, plain.stdout)
-    assert json.loads(done.stdout)
-    assert done.stderr == f"{plain.stderr}goldbench: jinja2 {HINT.format('report')}\n"
-    assert (scored / "all.csv").exists()
-    assert not (scored / "page.html").exists()
 
 
 def files_of(folder: Path) -> dict[Path, bytes]:

@@ -1,15 +1,13 @@
 """How often ``drift`` is wrong about people's questions, with and without the passages that answer them.
 
-``python -m tests.benchmarks.drift_validity [--only NAME ...] [--words N ...] [--own N]``
+``python -m tests.benchmarks.drift_validity [--only NAME ...] [--words N ...]``
 
 Each question is decided twice: with the whole collection, where it has an answer, and with its relevant passages taken
 away, where it has none as far as people judged. With ``--words 3``, three of its content words, drawn at random, stand
 for it, as in a log of short queries (not in scripts without spaces). Only in XQuAD is the answer surely gone with the
 paragraph; in collections of abstracts others may answer that nobody judged, the more so the shorter the query.
-With ``--own 100``, thresholds are read off 100 of the questions, and the others are decided. ``pool`` is the share of
-what rules leave undecided for which a relevant passage is among the nearest 3, 5, 10 and 20, neighbours included: a
-model that reads them without a mistake calls the others wrongly not covered. At last, German and Chinese questions are
-decided against XQuAD's English paragraphs, which answer them all in another language.
+``pool`` is the share of what rules leave undecided for which a relevant passage is among the nearest 3, 5, 10 and 20,
+neighbours included: a model that reads them without a mistake calls the others wrongly not covered.
 """
 
 from __future__ import annotations
@@ -17,16 +15,12 @@ from __future__ import annotations
 import argparse
 import random
 from collections import Counter
-from collections.abc import Collection as Group
 from collections.abc import Sequence
-from pathlib import Path
 
 from goldbench.explore.log_coverage import main_language
 from goldbench.explore.passage_pool import pooled
-from goldbench.explore.verdicts import Thresholds, thresholds, with_thresholds
 from goldbench.explore.word_rules import Passages, State, Verdict, is_foreign
 from goldbench.grade.pool import pool_settings
-from goldbench.measures.statistics.coverage import Words
 from goldbench.systems import open_systems
 from goldbench.text.words import content_terms, stop_words, terms
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
@@ -41,39 +35,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=CHOSEN)
     parser.add_argument("--words", nargs="*", type=int, default=[0, 3])
-    parser.add_argument("--own", type=int, default=0)
     options = parser.parse_args()
     for name in options.only:
         if is_collection(collections_folder() / name):
             found = load(collections_folder() / name)
-            if len(found.queries) <= 2 * options.own:
-                continue
             for count in [0] if found.spaceless else options.words:
-                print(f"{name:16} {count or 'all'} words: {_measured(found, count, options.own)}", flush=True)
+                print(f"{name:16} {count or 'all'} words: {_measured(found, count)}", flush=True)
                 print(f"{name:16} {count or 'all'} words: {_pooled(found, count)}", flush=True)
-    if options.own == 0 and "xquad_en" in options.only:
-        _abroad(collections_folder(), options.words)
 
 
-def _measured(collection: Collection, count: int, own: int) -> str:
+def _measured(collection: Collection, count: int) -> str:
     language = main_language(collection.documents)
     draws = random.Random(1)
-    asked = [_shortened(text, count, language, draws) for text in collection.queries[:MOST]]
-    relevant = [{place for place, gain in gains.items() if gain > 0} for gains in collection.gains[: len(asked)]]
-    order = draws.sample(range(len(asked)), len(asked))
-    limits = _limits(
-        collection.documents, [asked[n] for n in order[:own]], [relevant[n] for n in order[:own]], language
-    )
-    rest = sorted(order[own:])
-    passages = Passages(collection.documents, asked, language)
-    texts, answers = [asked[n] for n in rest], [relevant[n] for n in rest]
-    words = Words(content_terms(text, language) for text in collection.documents)
-    own_terms = [content_terms(text, language) or terms(text) for text in texts]
-    shares = []
-    for without in ([set[int]()] * len(texts), answers):
-        rules = [passages.verdict(text, without=gone) for text, gone in zip(texts, without, strict=True)]
-        shares.append(_shares(with_thresholds(rules, words.coverage(own_terms, without=without), limits)))
-    return f"{len(texts)} queries; answered: {shares[0]}; answer taken away: {shares[1]}"
+    texts = [_shortened(text, count, language, draws) for text in collection.queries[:MOST]]
+    relevant = [{place for place, gain in gains.items() if gain > 0} for gains in collection.gains[: len(texts)]]
+    passages = Passages(collection.documents, texts, language)
+    answered = _shares([passages.verdict(text) for text in texts])
+    gone = _shares([passages.verdict(text, without=answers) for text, answers in zip(texts, relevant, strict=True)])
+    return f"{len(texts)} queries; answered: {answered}; answer taken away: {gone}"
 
 
 def _pooled(collection: Collection, count: int) -> str:
@@ -96,27 +75,6 @@ def _pooled(collection: Collection, count: int) -> str:
             shares.append(f"{depth}: {hits / len(undecided):.1%} ({read:.1f} passages)")
     foreign = sum(is_foreign(text, [language] if language else []) for text in undecided.values())
     return f"{len(undecided)} undecided; pool {', '.join(shares)}; taken for another language {foreign}"
-
-
-def _limits(
-    documents: Sequence[str], own: Sequence[str], relevant: Sequence[Group[int]], language: str | None
-) -> Thresholds:
-    words = Words(content_terms(text, language) for text in documents)
-    asked = [content_terms(text, language) or terms(text) for text in own]
-    near, others = words.coverage(asked), words.coverage(asked, without=relevant)
-    return thresholds(near.likeness, others.likeness, [True] * len(own))
-
-
-def _abroad(folder: Path, counts: Sequence[int]) -> None:
-    documents = load(folder / "xquad_en").documents
-    for name, language in (("xquad_de", "de"), ("xquad_zh", "zh")):
-        if is_collection(folder / name):
-            found = load(folder / name)
-            for count in [0] if found.spaceless else counts:
-                draws = random.Random(1)
-                asked = [_shortened(text, count, language, draws) for text in found.queries]
-                passages = Passages(documents, asked, "en")
-                print(f"{name} on English {count or 'all'} words: {_shares([passages.verdict(t) for t in asked])}")
 
 
 def _shortened(text: str, count: int, language: str | None, draws: random.Random) -> str:

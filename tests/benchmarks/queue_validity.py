@@ -5,10 +5,9 @@
 Judges: GPT-4 on TREC Deep Learning 2023, the 33 judges of LLMJudge one by one, and 11 panels of three of them, whose
 disagreement is then known too. For each seed a random sample of 200 pairs is drawn as for people (lane A); all other
 pairs (lane B) come in the order of fixed weights.
-An error is a pair that NIST and the judge do not both find relevant, or both not. The table shows the mean over seeds:
-of GPT-4, over judges (with the middle 95 % of resampled judges), and of the judge for whom an order is worst. "by
-chance" is the share of the queue, "best order" knows the error rate of every grade (a single judge tells no more than
-its grade), "all errors first" knows every error. "below chance" counts judges for whom the first 20 % hold fewer errors
+An error is a pair that NIST and the judge do not both find relevant, or both not. The table shows the mean over seeds
+and judges, and that of the judge for whom an order is worst. "best order" knows the error rate of every grade (a single
+judge tells no more than its grade). "below chance" counts judges for whom the first 20 % hold fewer errors
 than chance, over the mean of their seeds, and single draws. The "stern judge" is simulated on the pairs of LLMJudge: of
 its grades 0 to 3 people find 30, 45, 85 and 95 % relevant, so that its errors are where fixed weights look last.
 """
@@ -29,9 +28,8 @@ from goldbench.review.queue import calibration, likely_errors, settled_grades
 from tests.benchmarks.collections import collections_folder
 
 Pair = tuple[str, str]
-PARTS = (0.1, 0.2, 0.5)
-ORDERS = ("fixed weights", "best order", "all errors first")
-RESAMPLES = 2000
+PART = 0.2
+ORDERS = ("fixed weights", "best order")
 NIST_DL23, GPT_DL23 = "2023.qrels.pass.withDupes.txt.gz", "2023.qrels.pass.gpt4.txt.gz"
 
 
@@ -69,7 +67,7 @@ def _stern(people: Mapping[Pair, Relevance]) -> dict[Pair, Relevance]:
 
 
 def found_shares(people: Mapping[Pair, Relevance], panel: list[dict[Pair, Relevance]], seeds: int) -> Floats:
-    """Return the share of the errors in each first part of lane B, shape (seeds, orders, parts).
+    """Return the share of the errors in the first part of lane B, shape (seeds, orders).
 
     Args:
         people: People's grades.
@@ -95,42 +93,27 @@ def found_shares(people: Mapping[Pair, Relevance], panel: list[dict[Pair, Releva
     found = []
     for seed in range(seeds):
         drawn = calibration(pool, said, size=200, seed=seed)
-        scores = [fixed, best, wrong]
+        scores = [fixed, best]
         rest = [pair for pair in said if pair not in drawn]
         tie, truth = np.random.default_rng(seed).random(len(rest)), np.array([wrong[pair] for pair in rest])
-        found.append([_shares(np.array([score[pair] for pair in rest], dtype=float), tie, truth) for score in scores])
+        found.append([_share(np.array([score[pair] for pair in rest], dtype=float), tie, truth) for score in scores])
     return np.array(found)
 
 
-def _shares(score: Floats, tie: Floats, wrong: np.ndarray) -> list[float]:
+def _share(score: Floats, tie: Floats, wrong: np.ndarray) -> float:
     ordered = wrong[np.lexsort((tie, -score))]
-    return [float(ordered[: round(part * len(ordered))].sum() / max(1, ordered.sum())) for part in PARTS]
-
-
-def _interval(values: Floats) -> str:
-    """Return the middle 95 % of the means of resampled judges, of one value by judge."""
-    draws = np.random.default_rng(0).integers(0, len(values), (RESAMPLES, len(values)))
-    low, high = np.quantile(values[draws].mean(axis=1), [0.025, 0.975])
-    return f"{low:.1%}-{high:.1%}"
+    return float(ordered[: round(PART * len(ordered))].sum() / max(1, ordered.sum()))
 
 
 def _table(title: str, names: list[str], floats: Floats) -> None:
-    """Print the table of a group of judges; ``floats`` has the shape (judges, seeds, orders, parts)."""
-    mean = floats.mean(axis=1)
-    heads = " ".join(f"{f'first {part:.0%}':>25}" for part in PARTS)
-    print(f"\n{title}\n{'':<18} {heads}   worst judge, first 20 %{'':<20} below chance")
-    print(f"{'by chance':<18} " + " ".join(f"{part:>25.1%}" for part in PARTS))
+    """Print the table of a group of judges; ``floats`` has the shape (judges, seeds, orders)."""
+    print(f"\n{title}; by chance {PART:.1%}\n{'':<18} {'mean':>6}   {'worst judge':<42} below chance")
     for position, order in enumerate(ORDERS):
-        cells = []
-        for part in range(len(PARTS)):
-            interval = f" ({_interval(mean[:, position, part])})" if len(names) > 1 else ""
-            cells.append(f"{f'{mean[:, position, part].mean():.1%}{interval}':>25}")
-        worst = int(mean[:, position, 1].argmin())
-        below = int((mean[:, position, 1] < PARTS[1]).sum()), float((floats[:, :, position, 1] < PARTS[1]).mean())
-        print(
-            f"{order:<18} {' '.join(cells)}   {f'{mean[worst, position, 1]:.1%} {names[worst]}':<42} "
-            f"{below[0]} of {len(names)} judges, {below[1]:.1%} of draws"
-        )
+        drawn = floats[:, :, position]
+        mean = drawn.mean(axis=1)
+        worst = int(mean.argmin())
+        below = f"{int((mean < PART).sum())} of {len(names)} judges, {(drawn < PART).mean():.1%} of draws"
+        print(f"{order:<18} {mean.mean():>6.1%}   {f'{mean[worst]:.1%} {names[worst]}':<42} {below}")
 
 
 def main() -> None:

@@ -13,7 +13,6 @@ from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADE
 
 RELEVANT = {key: {doc_id: GRADES[key][doc_id] for doc_id in found} for key, found in CONTEXTS.items()}
 USED = {doc_id: CORPUS[doc_id] for found in CONTEXTS.values() for doc_id in found}
-RENAMED = {"tank#1": "tank#1"}
 QUOTES = {
     key: {"text": answer, "evidence": [{"quote": CORPUS[CONTEXTS[key][0]][:4], "chunk_id": CONTEXTS[key][0]}]}
     for key, answer in ANSWERS.items()

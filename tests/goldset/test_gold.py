@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from goldbench.errors import InputError
 from goldbench.goldset.dataset import GoldContents, Passage, read_dataset, write_gold
-from goldbench.records.corpus import Evidence, Span
-from goldbench.records.query import Query, Turn
+from goldbench.records.corpus import Evidence
+from goldbench.records.query import Query
 from goldbench.records.relevance import Relevance
 from goldbench.records.testset import TestSet
 
@@ -125,61 +125,6 @@ def test_a_reference_that_does_not_resolve_is_named(tmp_path: Path, change: obje
     (tmp_path / "dataset.json").write_text(json.dumps(data))
     with pytest.raises(InputError, match=says):
         read_dataset(tmp_path / "dataset.json")
-
-
-def test_what_only_some_queries_have_is_written_for_those_alone(tmp_path: Path) -> None:
-    gold = gold_set(
-        {"q1": "why", "q2": "wyh"}, {"c1": "text", "c2": "more"}, {"q1": {"c1": 3, "c2": 3}, "q2": {"c1": 3}}
-    )
-    first, second = gold.queries
-    spans = {"c1": Span(doc_id="d", start=0, end=4), "c2": Span(doc_id="e", start=0, end=4)}
-    gold = dataclasses.replace(
-        gold,
-        corpus=lambda: (Passage(key, "", text, span=spans[key]) for key, text in {"c1": "text", "c2": "more"}.items()),
-    )
-    asked = first.model_copy(
-        update={
-            "answer": "because",
-            "evidence": (
-                *first.evidence,
-                Evidence(doc_id="e", start=1, end=3, quote="or"),
-                first.evidence[0].model_copy(update={"end": 9}),
-            ),
-            "needs": ("c1", "c2"),
-            "history": (Turn(question="who", answer="he"), Turn(question="when")),
-        }
-    )
-    noisy = second.model_copy(update={"original": "q1", "noise": "typing", "standalone": "why he"})
-    lost = noisy.model_copy(update={"query_id": "q3", "original": "q8"})
-    open_question = Query(query_id="q4", text="where", chunk_id="c1", generator="test")
-    relevance = {**gold.relevance, "q3": {"c1": Relevance.ANSWERS}}
-    write_gold(
-        tmp_path,
-        dataclasses.replace(gold, queries=[asked, noisy, lost], relevance=relevance, unanswerable=[open_question]),
-    )
-    data = json.loads((tmp_path / "dataset.json").read_text(encoding="utf-8"))
-    assert {name: data[name] for name in list(data)[5:-1]} == {
-        "needs": {"q1": ["c1", "c2"]},
-        "unanswerable": {"q4": "where"},
-        "answers": {
-            "q1": {
-                "text": "because",
-                "evidence": [{"quote": "x", "chunk_id": "c1"}, {"quote": "or", "chunk_id": "c2"}, {"quote": "x"}],
-            }
-        },
-        "history": {"q1": [{"question": "who", "answer": "he"}, {"question": "when"}]},
-        "standalone": {"q2": "why he", "q3": "why he"},
-        "originals": {"q2": "q1"},
-    }
-    read = read_dataset(tmp_path / "dataset.json")
-    assert read.history["q1"] == [Turn(question="who", answer="he"), Turn(question="when")]
-    rows = [json.loads(row) for row in (tmp_path / "beir" / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [row["_id"] for row in rows] == ["q1", "q2", "q3"]
-    assert [row["metadata"] for row in rows] == [
-        {"source": "c1", "answer": data["answers"]["q1"], "history": data["history"]["q1"]},
-        {"source": "c1", "standalone": "why he", "original_text": "why"},
-        {"source": "c1", "standalone": "why he"},
-    ]
 
 
 @pytest.mark.parametrize(("grade", "kept"), [(2, {"q": ["a", "b"]}), (1, {})])

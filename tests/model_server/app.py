@@ -244,7 +244,7 @@ class ModelServer:
             schema = _schema(body, system)
             good = self._good(schema, system, user)
             if "grade" in json.dumps(schema.get("properties", {})) and "<<<PASSAGE" in user:
-                good = grade_answer(self.scenario.settings["judge"], body["model"], schema, system, user)
+                good = grade_answer(self.scenario.settings["judge"], body["model"], schema, user)
             message = message_for(action.get("reply", "good"), good)
         weighed = _weighed(body, message[0], action.get("logprob", -0.1)) if message else None
         form = self.scenario.settings["probabilities"]

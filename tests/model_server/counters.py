@@ -63,8 +63,6 @@ class Counters:
             "statuses": dict(self.statuses),
             "in_flight": self.in_flight["chat"],
             "in_flight_max": self.in_flight_max["chat"],
-            "in_flight_max_by_kind": dict(self.in_flight_max),
-            "prompts": len(self.seen),
             "repeated": sum(self.seen.values()) - len(self.seen),
             "paid_twice": sum(count - 1 for count in self.answered.values() if count > 1),
             "texts": self.texts.total(),

@@ -2,7 +2,7 @@
 
 ``judge`` of the settings: ``truth`` {query text: {passage text: grade}}, what is not there is 0 (without it, words in
 common decide); ``up`` and ``down`` are the shares of pairs below 2 that get a 2, and of pairs from 2 on that get a 1,
-drawn by query and passage (and wording, with ``independent``); ``unquoted`` the share of grades from 2 on that come
+drawn by query and passage; ``unquoted`` the share of grades from 2 on that come
 with a sentence the passage has not, ``stubborn`` whether this stays so after a complaint; ``obeys`` whether a passage
 that asks for a grade of 3 gets it, its own words quoted; ``flags`` whether it reports such passages; ``models`` {name:
 other settings of that model}.
@@ -23,12 +23,12 @@ _SENTENCE = re.compile(r"[^\s.!?。！？।\n][^.!?。！？।\n]*[.!?。！�
 COMPLAINT = "An earlier reply gave the grade"
 
 
-def grade_answer(settings: dict[str, Any] | None, model: str, schema: dict[str, Any], system: str, user: str) -> Any:
+def grade_answer(settings: dict[str, Any] | None, model: str, schema: dict[str, Any], user: str) -> Any:
     """Return the reply to a judge's prompt, about one passage or several."""
     told = {**(settings or {}), **(settings or {}).get("models", {}).get(model, {})}
     query = _QUERY.search(user)
     asked = query.group(2) if query else ""
-    grades = [_grade(told, asked, match.group(2), system, user) for match in _PASSAGE.finditer(user)]
+    grades = [_grade(told, asked, match.group(2), user) for match in _PASSAGE.finditer(user)]
     if "passages" in schema["properties"]:
         rows = [{"number": number, **_without(grade, "remark")} for number, grade in enumerate(grades, 1)]
         return {"intent": "to find out", "passages": rows}
@@ -74,13 +74,12 @@ def chance(*parts: str) -> float:
     return int.from_bytes(hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).digest()[:8], "big") / 2**64
 
 
-def _grade(told: dict[str, Any], query: str, passage: str, system: str, user: str) -> dict[str, Any]:
-    wording = system if told.get("independent") else ""
+def _grade(told: dict[str, Any], query: str, passage: str, user: str) -> dict[str, Any]:
     order = _ORDER.search(passage)
     grade = true_grade(told["truth"], query, passage) if "truth" in told else _likely_grade(query, passage)
-    if grade >= 2 and chance("down", wording, query, passage) < told.get("down", 0):
+    if grade >= 2 and chance("down", "", query, passage) < told.get("down", 0):
         grade = 1
-    elif grade < 2 and chance("up", wording, query, passage) < told.get("up", 0):
+    elif grade < 2 and chance("up", "", query, passage) < told.get("up", 0):
         grade = 2
     evidence = max((match.group().strip() for match in _SENTENCE.finditer(passage)), key=len, default="")
     if order and told.get("obeys"):

@@ -63,10 +63,6 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path)
     }
 
 
-def test_the_wheel_of_a_checkout_is_that_of_the_sdist(wheel: Path, tmp_path: Path) -> None:
-    assert contents(build("wheel", ROOT, tmp_path)) == contents(wheel)
-
-
 def test_the_sdist_holds_each_file_once_and_no_links(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         assert [member.name for member in archive if not (member.isfile() or member.isdir())] == []
