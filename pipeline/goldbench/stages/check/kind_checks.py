@@ -9,8 +9,7 @@ from goldbench.records.corpus import Chunk
 from goldbench.records.query import Candidate
 from goldbench.stages.check.single_checks import check_candidate
 from goldbench.stages.check.ties import foreign_answer, no_cause, no_subject, off_topic
-from goldbench.stages.check.verdict import CheckContext, Finding
-from goldbench.text.title_path import title_path, titled
+from goldbench.stages.check.verdict import CheckContext, Finding, joined_context
 
 ENOUGH = "one-passage-enough"
 """The rule that a query breaks if one of its passages answers it."""
@@ -51,26 +50,6 @@ def check_joined(candidate: Candidate, chunks: Sequence[Chunk], brief: Brief) ->
     if any(all(item.quote in chunk.text for item in candidate.evidence) for chunk in chunks):
         return Finding(ENOUGH, "one passage holds the evidence of all")
     return None
-
-
-def joined_context(chunks: Sequence[Chunk], brief: Brief) -> CheckContext:
-    """Return the context in which a candidate is compared with the set: the text of all its passages.
-
-    Args:
-        chunks: The passages that it needs.
-        brief: What was asked for.
-    """
-    language = brief.constraints.language or brief.language
-    text = "\n\n".join(titled(title_path(chunk) if brief.titled else "", chunk.text) for chunk in chunks)
-    return CheckContext(
-        chunk=chunks[0],
-        constraints=brief.constraints,
-        language=language,
-        indexed_text=text,
-        own_words=False,
-        title="\n".join(title_path(chunk) for chunk in chunks),
-        passage_language=brief.language,
-    )
 
 
 def check_conversation(candidate: Candidate, context: CheckContext) -> Finding | None:
