@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -61,6 +61,7 @@ class ChatRequest(Generic[T]):
     ``examples`` are earlier turns, each a question and its reply; ``weighed`` asks for the reply's likelihood.
     ``yes_or_no`` asks for one token and how likely it is to be yes rather than no; ``answer`` is then a `YesNo`.
     ``items`` is the most items of a list in the answer; a server may be told it, and no reply is refused for it.
+    ``earlier`` holds replies to this request that did not fit, each with the complaint about it.
     """
 
     stage: str
@@ -75,6 +76,7 @@ class ChatRequest(Generic[T]):
     weighed: bool = False
     yes_or_no: bool = False
     items: int | None = None
+    earlier: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @property
     def texts(self) -> tuple[str, ...]:

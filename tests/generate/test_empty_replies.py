@@ -10,6 +10,7 @@ from goldbench.generate.drawn_queries import Task
 from goldbench.ports import Brief
 from goldbench.records.corpus import Chunk, Span
 from goldbench.records.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle
+from goldbench.stages.judge import Pair
 
 CHUNK = Chunk(chunk_id="c1", span=Span(doc_id="d1", start=0, end=30), text="The pump holds 30 bar at most.")
 ASSIGNMENT = Assignment(kind=QueryKind.UNANSWERABLE, style=QueryStyle.QUESTION)
@@ -20,11 +21,11 @@ QUERY = Candidate(chunk_id="c1", text="How heavy is the pump?", generator="test"
 class Silent:
     """A judge that grades none of the passages, and a search that finds one."""
 
-    async def judge(self, query_id: str, query: str, passages: list[Chunk]) -> list[None]:
-        return [None for _ in passages]
+    async def judge_each(self, pairs: list[Pair]) -> list[None]:
+        return [None for _ in pairs]
 
-    def groups(self, query: str, first: list[str]) -> list[list[Chunk]]:
-        return [[CHUNK]]
+    def groups(self, query: str, first: list[str]) -> list[dict[str, str]]:
+        return [{CHUNK.chunk_id: CHUNK.text}]
 
     async def lead_astray(self, brief: Brief, chunks: list[Chunk]) -> Candidate:
         return QUERY

@@ -8,8 +8,7 @@ again resumes, and running again with more documents adds to the set.
 from __future__ import annotations
 
 import contextlib
-import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +17,8 @@ from typing import TYPE_CHECKING, Protocol
 from goldbench.config import Config, PromptStyle
 from goldbench.errors import InputError
 from goldbench.formats.documents.sources import Found
-from goldbench.formats.jsonl import RecordFile
 from goldbench.generate.books import manifest_of
 from goldbench.generate.drawn_queries import DrawnQueries
-from goldbench.generate.progress import CountedChunks
 from goldbench.generate.steps import Run, assemble, check, choose, chunk, generate, load
 from goldbench.generate.writers import NotSimulated, Writing
 from goldbench.goldset.file_names import OWN
@@ -150,7 +147,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             draft=draft,
             progress=progress,
             accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
-            opened=functools.partial(_fitted, writer, progress=progress),
+            opened=writer.open,
             take_style=writer.take_style,
             grades_stay=finish is None,
         )
@@ -210,15 +207,6 @@ def _result(run: Run, config: Config, manifest: Manifest) -> Result:
         met = met and all(count.kept >= count.wanted for count in run.kinds.values())
     unreached = sum(one.difficulty is not None and not any(one.difficulty.ranks.values()) for one in drawn.queries)
     return Result(config, manifest, drawn.limit, met, run.renewal, unreached)
-
-
-@contextlib.asynccontextmanager
-async def _fitted(writer: Writer, chunks: RecordFile[Chunk], *, progress: Progress) -> AsyncIterator[Writing]:
-    """Open the writer for a corpus and show the progress of reading it."""
-    async with contextlib.AsyncExitStack() as stack:
-        with progress.stage("fit", len(chunks)) as step:
-            writing = await stack.enter_async_context(writer.open(CountedChunks(chunks, step)))
-        yield writing
 
 
 async def plan(

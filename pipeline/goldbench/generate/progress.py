@@ -6,12 +6,10 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from goldbench.llm.limits import Snapshot
-from goldbench.ports import Progress, Step, StoredRecords
-from goldbench.records.corpus import Chunk
+from goldbench.ports import Progress, Step
 
 LOOK_S = 0.5
 """Seconds between two updates on the calls under way."""
@@ -33,24 +31,6 @@ class Calling(Protocol):
     @property
     def patience_s(self) -> float:
         """After how many seconds a call is named."""
-
-
-@dataclass(frozen=True, slots=True)
-class CountedChunks:
-    """Stored chunks that advance the progress bar when they are read."""
-
-    stored: StoredRecords[Chunk]
-    step: Step
-
-    def __len__(self) -> int:
-        return len(self.stored)
-
-    def __iter__(self) -> Iterator[Chunk]:
-        return counted(self.stored, self.step)
-
-    def at(self, position: int) -> Chunk:
-        """Return the chunk at this position."""
-        return self.stored.at(position)
 
 
 def counted(items: Iterable[T], step: Step) -> Iterator[T]:

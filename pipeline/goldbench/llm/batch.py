@@ -27,7 +27,7 @@ from goldbench.errors import CallFailed, LimitReached, Message, ModelUnavailable
 from goldbench.llm.budget import Reservation
 from goldbench.llm.calls import persist, request_key
 from goldbench.llm.chat import ChatAnswer, most_tokens_of, read_completion, usage_of, with_lessons, words
-from goldbench.llm.dialect import Dialect, Lessons, Repeat, request_body
+from goldbench.llm.dialect import Dialect, Lessons, request_body
 from goldbench.llm.exchange import Cause, ExchangeFailed, ParameterRefused, PathUnknown, costs_nothing
 from goldbench.llm.limits import Gate
 from goldbench.llm.prices import BATCH_SHARE, PriceList
@@ -157,7 +157,7 @@ class Batch:
 
     def _item(self, request: ChatRequest[Any]) -> _Item:
         answer = request_key(request, model=self.gate.settings.name)
-        turns = repr(request.earlier).encode("utf-8", "surrogatepass") if isinstance(request, Repeat) else b""
+        turns = repr(request.earlier).encode("utf-8", "surrogatepass") if request.earlier else b""
         body = request_body(request, dialect=self.lessons.dialect, settings=self.gate.settings)
         return _Item(
             request=request,

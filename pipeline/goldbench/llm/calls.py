@@ -8,7 +8,7 @@ import json
 import logging
 import random
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel
@@ -16,7 +16,6 @@ from tenacity import AsyncRetrying, retry_if_exception
 
 from goldbench.errors import AnswerRejected, CallFailed, Message, ModelUnavailable
 from goldbench.llm.chat import ChatAnswer
-from goldbench.llm.dialect import Repeat
 from goldbench.llm.exchange import Cause, ExchangeFailed, Reply, ReplyRejected, costs_nothing
 from goldbench.llm.likelihoods import dumped, loaded
 from goldbench.llm.limits import NOT_JSON, Gate, Ticket
@@ -177,10 +176,9 @@ async def repaired(request: ChatRequest[T], *, ask: Call[ChatRequest[T], ChatAns
     return replace(second, usage=usage, reply=replace(second.reply, usage=usage))
 
 
-def _again(request: ChatRequest[T], rejected: ReplyRejected) -> Repeat[T]:
-    same: dict[str, Any] = {field.name: getattr(request, field.name) for field in fields(ChatRequest)}
+def _again(request: ChatRequest[T], rejected: ReplyRejected) -> ChatRequest[T]:
     complaint = _COMPLAINT.format(problems="\n".join(f"- {problem}" for problem in rejected.problems))
-    return Repeat(**same, earlier=((rejected.reply.text[:_SHOWN] or "(nothing)", complaint),))
+    return replace(request, earlier=((rejected.reply.text[:_SHOWN] or "(nothing)", complaint),))
 
 
 def _sum(first: Usage, second: Usage) -> Usage:

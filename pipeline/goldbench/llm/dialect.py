@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -101,13 +101,6 @@ def first_dialect(remembered: str | None, *, cautious: bool = False) -> Dialect:
     return Dialect.loads(remembered) if remembered else Dialect(limits=not cautious)
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat(ChatRequest[T]):
-    """A request repeated with the replies that did not fit and the complaint about each."""
-
-    earlier: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-
-
 def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSettings) -> dict[str, Any]:
     """Return the JSON body of a request, exactly as it is sent.
 
@@ -126,7 +119,7 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
     for question, reply in request.examples:  # earlier turns; instructions stay at the very beginning
         messages[-1:-1] = [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
     fixed = len(messages) - 1
-    for reply, complaint in request.earlier if isinstance(request, Repeat) else ():
+    for reply, complaint in request.earlier:
         messages += [{"role": "assistant", "content": sendable(reply)}, {"role": "user", "content": complaint}]
     body: dict[str, Any] = {"model": settings.name, "messages": messages}
     if (request.weighed or request.yes_or_no) and dialect.likelihoods:

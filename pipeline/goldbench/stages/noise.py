@@ -44,9 +44,7 @@ _OPENS = regex.compile('[`"“„«「]')
 _CLOSES = {"`": "`", '"': '"', "“": "”", "„": "“”", "«": "»", "「": "」"}
 
 
-def noisy_forms(
-    query: Query, *, seed: int = 0, noises: Sequence[Noise] = tuple(Noise), most: int = 1
-) -> tuple[Candidate, ...]:
+def noisy_forms(query: Query, *, seed: int = 0, most: int = 1) -> tuple[Candidate, ...]:
     """Return noisy forms of an accepted query, each with another noise; fewer if it has no place for more.
 
     A form keeps everything that its labels rest on (chunk, evidence, answer, needed passages), has the
@@ -59,14 +57,13 @@ def noisy_forms(
     Args:
         query: The query, which must not be noisy itself.
         seed: Seed of the run.
-        noises: The noises to try, in an order drawn for the query.
         most: Most forms, 1 or more.
     """
     if query.original is not None or query.kind is QueryKind.NOISY:
         return ()
     draws = Draws("noise", seed, query.query_id)
     candidates: list[Candidate] = []
-    for name in draws.shuffled("order", [noise.value for noise in noises]):
+    for name in draws.shuffled("order", [noise.value for noise in Noise]):
         text, alone = (
             said and noisy_text(said, Noise(name), draws, language=query.language)
             for said in (query.text, query.standalone)

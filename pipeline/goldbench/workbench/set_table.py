@@ -22,7 +22,7 @@ from goldbench.review.queue import QueueSettings, calibration
 from goldbench.review.reviewable_set import ReviewableSet
 from goldbench.review.state import State
 from goldbench.score.runs import Gold
-from goldbench.stages.select.passage_likeness import PassageLikeness
+from goldbench.stages.select.near_duplicates import PassageLikeness
 from goldbench.text.display import brief, shown
 from goldbench.text.matched_words import shares_words
 from goldbench.workbench.system_runs import HeldRun

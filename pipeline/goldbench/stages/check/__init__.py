@@ -7,11 +7,10 @@ Fails: never; every text gets an answer.
 candidate with the other queries of the set.
 """
 
-from goldbench.stages.check.conversations import check_conversation
-from goldbench.stages.check.joined_checks import ENOUGH, check_joined, joined_context
+from goldbench.stages.check.kind_checks import ENOUGH, check_conversation, check_joined
 from goldbench.stages.check.set_checks import SetChecks
 from goldbench.stages.check.single_checks import accepted, check_candidate, query_id
-from goldbench.stages.check.verdict import CheckContext, Finding
+from goldbench.stages.check.verdict import CheckContext, Finding, joined_context
 
 __all__ = [
     "ENOUGH",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -64,17 +65,25 @@ class CheckContext:
             chunk: The chunk it was written from.
             brief: What was asked for.
         """
-        language = brief.constraints.language or brief.language
-        title = title_path(chunk)
-        return cls(
-            chunk=chunk,
-            constraints=brief.constraints,
-            language=language,
-            indexed_text=titled(title if brief.titled else "", chunk.text),
-            own_words=brief.own_words,
-            title=title,
-            passage_language=brief.language,
-        )
+        return replace(joined_context([chunk], brief), own_words=brief.own_words)
+
+
+def joined_context(chunks: Sequence[Chunk], brief: Brief) -> CheckContext:
+    """Return the context of a candidate about several passages: the text of all of them.
+
+    Args:
+        chunks: The passages that it needs.
+        brief: What was asked for.
+    """
+    return CheckContext(
+        chunk=chunks[0],
+        constraints=brief.constraints,
+        language=brief.constraints.language or brief.language,
+        indexed_text="\n\n".join(titled(title_path(chunk) if brief.titled else "", chunk.text) for chunk in chunks),
+        own_words=False,
+        title="\n".join(title_path(chunk) for chunk in chunks),
+        passage_language=brief.language,
+    )
 
 
 def quoted(wording: str) -> str:

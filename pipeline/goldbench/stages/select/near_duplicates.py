@@ -7,7 +7,7 @@ is decided on the chunks' own shingles. 72 bytes are kept per chunk, and a chunk
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -178,3 +178,21 @@ def have_alike_shingles(one: Shingles, other: Shingles) -> bool:
     if fewer < NEAR_DUPLICATE * more:  # even if all were shared
         return False
     return jaccard(_shared(one, other), len(one), len(other)) >= NEAR_DUPLICATE
+
+
+class PassageLikeness:
+    """Compares passages, and remembers the shingles of those that were compared last.
+
+    Args:
+        texts: The texts of the passages by id.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self._shingles = lru_cache(maxsize=2 * _KEPT)(lambda doc_id: shingles(texts[doc_id]))
+
+    def are_alike(self, one: str, other: str) -> bool:
+        """Return whether two passages are near-duplicates; a passage whose text is not known is like no other."""
+        if one not in self._texts or other not in self._texts:
+            return False
+        return have_alike_shingles(self._shingles(one), self._shingles(other))

@@ -1,4 +1,4 @@
-"""The rules for a query that needs several passages."""
+"""The rules for a query that needs several passages, and for a conversation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from goldbench.records.corpus import Chunk
 from goldbench.records.query import Candidate
 from goldbench.stages.check.single_checks import check_candidate
 from goldbench.stages.check.ties import foreign_answer, no_cause, no_subject, off_topic
-from goldbench.stages.check.verdict import CheckContext, Finding
-from goldbench.text.title_path import title_path, titled
+from goldbench.stages.check.verdict import CheckContext, Finding, joined_context
 
 ENOUGH = "one-passage-enough"
 """The rule that a query breaks if one of its passages answers it."""
 
 _OF_ALL_PASSAGES = frozenset({"overlap", "answer-tie", "off-topic", "no-subject", "no-cause"})
 """Rules that the passages keep together: each alone may lack a part of the query and of its answer."""
+
+MOST_TURNS_BEFORE = 2
+"""Earlier turns that a conversation may have."""
+_NOT_OF_A_LAST_QUESTION = frozenset({"length", "evidence", "language", "deixis", "overlap", "off-topic", "no-subject"})
+"""Rules that the last question need not keep: it is short and points at what was said."""
 
 
 def check_joined(candidate: Candidate, chunks: Sequence[Chunk], brief: Brief) -> Finding | None:
@@ -48,21 +52,21 @@ def check_joined(candidate: Candidate, chunks: Sequence[Chunk], brief: Brief) ->
     return None
 
 
-def joined_context(chunks: Sequence[Chunk], brief: Brief) -> CheckContext:
-    """Return the context in which a candidate is compared with the set: the text of all its passages.
+def check_conversation(candidate: Candidate, context: CheckContext) -> Finding | None:
+    """Return the first rule that a conversation breaks, None if it breaks none; no rewrite is asked for.
 
     Args:
-        chunks: The passages that it needs.
-        brief: What was asked for.
+        candidate: The conversation: its text is the last question.
+        context: What it is checked against.
     """
-    language = brief.constraints.language or brief.language
-    text = "\n\n".join(titled(title_path(chunk) if brief.titled else "", chunk.text) for chunk in chunks)
-    return CheckContext(
-        chunk=chunks[0],
-        constraints=brief.constraints,
-        language=language,
-        indexed_text=text,
-        own_words=False,
-        title="\n".join(title_path(chunk) for chunk in chunks),
-        passage_language=brief.language,
-    )
+    if not 1 <= len(candidate.history) <= MOST_TURNS_BEFORE:
+        return Finding("history", f"it has {len(candidate.history)} earlier turns, not 1 to {MOST_TURNS_BEFORE}")
+    alone = candidate.model_copy(update={"text": candidate.standalone or ""})
+    finding = check_candidate(alone, context, without={"overlap"})
+    finding = finding or check_candidate(candidate, context, without=_NOT_OF_A_LAST_QUESTION)
+    if finding is not None:
+        return finding
+    said = [text for turn in candidate.history for text in (turn.question, turn.answer or "")]
+    if any(item.quote in text for item in candidate.evidence for text in said):
+        return Finding("history", "an earlier turn gives the evidence of the last question")
+    return None
