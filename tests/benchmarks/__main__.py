@@ -16,6 +16,7 @@ from tests.benchmarks import (
     notes_speed,
     open_speed,
     peers,
+    real_model,
     rows,
     score_speed,
     start_speed,
@@ -34,8 +35,8 @@ MEASUREMENTS = {
     "open": open_speed.main,
     "bm25": bm25_speed.main,
 }
-LONG = {"million": million.main, "sizes": extra_sizes.main}
-"""Measurements that take long or install much: they run only if they are named."""
+LONG = {"million": million.main, "sizes": extra_sizes.main, "real_model": real_model.main}
+"""Measurements that take long, install much or need a model: they run only if they are named."""
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """The rules for single queries, on what a model of 1.5 billion parameters wrote; each reply was read once.
 
-A good query is one that somebody who needs the sentence would type, and the sentence answers it; an off one is answered
-by more or less than that; the rest is bad.
+``python -m tests.benchmarks real_model`` makes such replies again. A good query is one that somebody who needs the
+sentence would type, and the sentence answers it; an off one is answered by more or less than that; the rest is bad.
 """
 
 from __future__ import annotations
