@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from goldbench.explore.log_coverage import main_language
 from goldbench.explore.passage_pool import pooled
-from goldbench.explore.word_rules import Passages, State, Verdict, is_foreign
+from goldbench.explore.word_rules import CoverageState, Passages, WordVerdict, is_foreign
 from goldbench.grade.pool import pool_settings
 from goldbench.systems import open_systems
 from goldbench.text.words import content_terms, stop_words, terms
@@ -61,7 +61,9 @@ def _pooled(collection: Collection, count: int) -> str:
     draws = random.Random(1)
     asked = [_shortened(text, count, language, draws) for text in collection.queries[:MOST]]
     passages = Passages(collection.documents, asked, language)
-    undecided = {str(n): text for n, text in enumerate(asked) if passages.verdict(text).state is State.UNDECIDED}
+    undecided = {
+        str(n): text for n, text in enumerate(asked) if passages.verdict(text).state is CoverageState.UNDECIDED
+    }
     corpus = {str(position): text for position, text in enumerate(collection.documents)}
     with open_systems(POOLED, pool_settings(language)) as systems:
         retrievers = [systems.retriever(name) for name in POOLED]
@@ -86,9 +88,9 @@ def _shortened(text: str, count: int, language: str | None, draws: random.Random
     return " ".join(kept[place] for place in places)
 
 
-def _shares(verdicts: Sequence[Verdict]) -> str:
+def _shares(verdicts: Sequence[WordVerdict]) -> str:
     counts = Counter(verdict.state for verdict in verdicts)
-    return ", ".join(f"{state.value.replace('_', ' ')} {counts[state] / len(verdicts):.1%}" for state in State)
+    return ", ".join(f"{state.value.replace('_', ' ')} {counts[state] / len(verdicts):.1%}" for state in CoverageState)
 
 
 if __name__ == "__main__":

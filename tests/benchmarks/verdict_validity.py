@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.measures.statistics.fitness import ENOUGH_CHANCE, Basis, Fitness, Level, fitness, ranking_of
+from goldbench.measures.statistics.fitness import ENOUGH_CHANCE, Basis, Fitness, FitnessLevel, fitness, ranking_of
 from goldbench.measures.statistics.joint_calibration import joint_estimate
 from tests.benchmarks.collections import collections_folder, is_collection
 from tests.benchmarks.collections import load as load_collection
@@ -161,7 +161,7 @@ def tau(floats: Floats, truth: Floats) -> float:
 
 def _print_levels(found: Sequence[Case]) -> None:
     print("| set | verdict | cases | tau >= 0.8 | mean tau |\n| --- | --- | ---: | ---: | ---: |")
-    for kind, level in product(dict.fromkeys(one.kind for one in found), Level):
+    for kind, level in product(dict.fromkeys(one.kind for one in found), FitnessLevel):
         some = [one for one in found if one.kind == kind and one.found.level is level]
         if some:
             mean = np.mean([one.tau for one in some])
@@ -174,9 +174,9 @@ def _print_collections(found: Sequence[Case]) -> None:
     ordered = sorted(found, key=lambda one: (one.kind, one.collection))
     for (kind, collection), group in groupby(ordered, key=lambda one: (one.kind, one.collection)):
         some = list(group)
-        said = [one for one in some if one.found.level is Level.RANKS]
+        said = [one for one in some if one.found.level is FitnessLevel.RANKS]
         right = [one for one in some if one.right]
-        named = f"{sum(one.found.level is Level.RANKS for one in right) / len(right):.0%}" if right else ""
+        named = f"{sum(one.found.level is FitnessLevel.RANKS for one in right) / len(right):.0%}" if right else ""
         met = "" if not said else "met" if np.mean([one.right for one in said]) >= BAR else "NOT MET"
         print(f"| {collection} | {kind} | {len(some):,} | {len(said):,} | {_share(said)} | {named} | {met} |")
 

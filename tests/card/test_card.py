@@ -12,7 +12,7 @@ from goldbench.card.described_set import read_described
 from goldbench.card.label_figures import judge_figures
 from goldbench.card.query_figures import natural_order
 from goldbench.errors import InputError, OutputError
-from goldbench.records.set_card import Card, State
+from goldbench.records.set_card import Card, FigureState
 from goldbench.report.card_text import markdown, plain
 from tests.card.sets import graded, topical, write_dataset
 from tests.conftest import Goldbench
@@ -50,8 +50,8 @@ def test_the_card_has_fifteen_figures(card: Card) -> None:
 
 def test_canaries_beyond_a_tenth_warn_and_beyond_a_quarter_fail(tmp_path: Path, card: Card) -> None:
     found = card.figure("canaries")
-    assert (found.value, found.state) == (0.15, State.WARN)
-    for fooled, state in ((2, State.OK), (5, State.WARN), (6, State.FAIL)):
+    assert (found.value, found.state) == (0.15, FigureState.WARN)
+    for fooled, state in ((2, FigureState.OK), (5, FigureState.WARN), (6, FigureState.FAIL)):
         material = read_described(graded(tmp_path / str(fooled), fooled=fooled))
         assert (
             next(judge_figure for judge_figure in judge_figures(material) if judge_figure.name == "canaries").state
@@ -74,9 +74,9 @@ def test_scores_of_the_baselines_are_those_of_the_scorer(graded_folder: Path, tm
 
 def test_a_set_of_three_queries_says_nothing_of_systems(tiny: Card) -> None:
     for name in ("minimum detectable difference", "split-half tau"):
-        assert tiny.figure(name).state is State.ABSENT, name
-    assert tiny.figure("number of queries").state is State.WARN
-    assert tiny.figure("lexical overlap").state is State.INFO
+        assert tiny.figure(name).state is FigureState.ABSENT, name
+    assert tiny.figure("number of queries").state is FigureState.WARN
+    assert tiny.figure("lexical overlap").state is FigureState.INFO
     assert "too few for a verdict" in tiny.figure("lexical overlap").meaning
 
 
@@ -86,14 +86,14 @@ def test_what_was_not_done_is_absent_with_its_reason(tiny: Card) -> None:
         ("canaries", "was not graded"),
         ("model families", "name no model"),
     ):
-        assert tiny.figure(name).state is State.ABSENT
+        assert tiny.figure(name).state is FigureState.ABSENT
         assert reason in tiny.figure(name).meaning
 
 
 def test_word_salad_fails_and_sentences_pass(tmp_path: Path) -> None:
     asked, told = sentences(40, seed=1), sentences(1_500, seed=2)
     corpus = {f"d{number}": told[number] for number in range(len(told))}
-    for name, texts, state in (("asked", asked, State.OK), ("salad", shuffled(asked), State.FAIL)):
+    for name, texts, state in (("asked", asked, FigureState.OK), ("salad", shuffled(asked), FigureState.FAIL)):
         queries = {f"q{number}": text for number, text in enumerate(texts)}
         relevant = {query_id: [f"d{number}"] for number, query_id in enumerate(queries)}
         folder = write_dataset(tmp_path / name, queries=queries, corpus=corpus, relevant_docs=relevant)

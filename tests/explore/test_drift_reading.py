@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from goldbench.explore.readings import Unread, decided
-from goldbench.explore.word_rules import State
+from goldbench.explore.word_rules import CoverageState
 from goldbench.grade.calls import Slot, SlotAnswer
 from goldbench.grade.tryout import sample
 from goldbench.records.judgment import Flag, Judgment
@@ -183,16 +183,16 @@ def answered(*grades: int, flag: Flag = Flag.NONE, capped: bool = False, failed:
 @pytest.mark.parametrize(
     ("first", "second", "state", "passage"),
     [
-        (answered(0), answered(1), State.NOT_COVERED, None),
-        (answered(0), answered(2, 3, 2), State.COVERED, "b"),
-        (answered(0), answered(2, 1, 0), State.UNDECIDED, None),  # most judges find no use, one does
-        (answered(0), answered(1, capped=True), State.UNDECIDED, None),
-        (answered(0), answered(3, 3, flag=Flag.INSTRUCTIONS_IN_TEXT), State.UNDECIDED, None),
-        (answered(0), answered(2, failed=True), State.UNDECIDED, None),
+        (answered(0), answered(1), CoverageState.NOT_COVERED, None),
+        (answered(0), answered(2, 3, 2), CoverageState.COVERED, "b"),
+        (answered(0), answered(2, 1, 0), CoverageState.UNDECIDED, None),  # most judges find no use, one does
+        (answered(0), answered(1, capped=True), CoverageState.UNDECIDED, None),
+        (answered(0), answered(3, 3, flag=Flag.INSTRUCTIONS_IN_TEXT), CoverageState.UNDECIDED, None),
+        (answered(0), answered(2, failed=True), CoverageState.UNDECIDED, None),
     ],
 )
 def test_a_state_is_what_the_grades_are_sure_about(
-    first: SlotAnswer, second: SlotAnswer, state: State, passage: str | None
+    first: SlotAnswer, second: SlotAnswer, state: CoverageState, passage: str | None
 ) -> None:
     found = decided(Unread("pump", ("a", "b")), {"a": first, "b": second}, "m", "no reply", 3)
     assert (found.state, found.passage) == (state, passage)

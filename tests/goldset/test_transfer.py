@@ -15,7 +15,7 @@ from goldbench.formats.documents.identity import document_id
 from goldbench.goldset.transfer import (
     GONE,
     TELLING,
-    Corpus,
+    ComparedCorpus,
     KeptQuery,
     OldSet,
     SearchedText,
@@ -28,7 +28,7 @@ from goldbench.records.judgment import Canary, Judgment, PooledPair
 from goldbench.records.query import Query, RetiredQuery
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.chunk import chunk_documents
-from goldbench.text.evidence import Place, Stretch
+from goldbench.text.evidence import Stretch, StretchMatch
 from tests.conftest import ROOT
 from tests.document_edits import edited
 
@@ -60,8 +60,8 @@ class Files:
         return cls({document.doc_id: document for document in documents}, {chunk.chunk_id: chunk for chunk in chunks})
 
     @property
-    def corpus(self) -> Corpus:
-        return Corpus(Held(self.documents.values()), Held(self.chunks.values()))
+    def corpus(self) -> ComparedCorpus:
+        return ComparedCorpus(Held(self.documents.values()), Held(self.chunks.values()))
 
     def evidence(self, quote: str, source: str) -> Evidence:
         """Return a stretch that a document holds, the first one."""
@@ -323,7 +323,7 @@ def test_a_query_left_out_by_grading_is_kept_without_labels_while_its_evidence_s
 def test_a_stretch_stands_where_it_stands_alone_or_where_its_surroundings_tell(
     places_found: list[tuple[int, bool]], chosen: int | None
 ) -> None:
-    hits = [(Place(alike, sure, 0, 1), number) for number, (alike, sure) in enumerate(places_found)]
+    hits = [(StretchMatch(alike, sure, 0, 1), number) for number, (alike, sure) in enumerate(places_found)]
     assert tell_place(hits) == chosen
 
 

@@ -18,7 +18,7 @@ from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.publication import publish, staging
 from goldbench.grade.panel import ModelPanel
 from goldbench.grade.pool import Pools
-from goldbench.grade.session import GradeOptions, GradingResult, Work, grade_folder
+from goldbench.grade.session import GradingRequest, GradingResult, Work, grade_folder
 from goldbench.ports import Retriever
 from goldbench.records.corpus import Chunk, Document, Evidence, Span
 from goldbench.records.manifest import Manifest
@@ -149,7 +149,7 @@ def grade(
         pools=pools,
         progress=Clock(),
         say=say,
-        options=GradeOptions(replace=replace, force=force, people=people),
+        options=GradingRequest(replace=replace, force=force, people=people),
     )
     return asyncio.run(grade_folder(folder, work))
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.measures.ranks.failure_causes import Cause, Listed, failure_causes
+from goldbench.measures.ranks.failure_causes import Cause, ListedResult, failure_causes
 
 K, LEVEL = 3, 2
 
 
-def ranked(*grades: int | None, scores: list[float] | None = None) -> list[Listed]:
+def ranked(*grades: int | None, scores: list[float] | None = None) -> list[ListedResult]:
     """A list whose documents are named by their ranks: d1, d2 …; by default each scores less than the one above."""
     told = scores or [float(len(grades) - number) for number in range(len(grades))]
     rows = enumerate(zip(told, grades, strict=True), start=1)
-    return [Listed(f"d{rank}", score, grade) for rank, (score, grade) in rows]
+    return [ListedResult(f"d{rank}", score, grade) for rank, (score, grade) in rows]
 
 
-def causes(listeds: list[Listed], *relevant: str, **more: object) -> tuple[Cause, ...]:
+def causes(listeds: list[ListedResult], *relevant: str, **more: object) -> tuple[Cause, ...]:
     return failure_causes(listeds, relevant, K, level=LEVEL, **more)  # type: ignore[arg-type]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.comparison import scorecard
-from goldbench.measures.statistics.slices import Part, Slicing
+from goldbench.measures.statistics.slices import QuerySlice, Slicing
 from goldbench.records.experiment import Experiment, FailedSystem, Latency, Measurable, PublishedRow, Timing, Timings
 from goldbench.records.scorecard import GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
 from goldbench.report.charts import Points
@@ -38,7 +38,9 @@ def hostile_details() -> Details:
     scores = {name: Score(mean=0.5, low=0.4, high=0.6) for name in SYSTEMS}
     return Details(
         curves={"hit": [Points(name, (1, 5, 10), (0.1, 0.5, 0.7), (0, 0.4, 0.6), (0.2, 0.6, 0.8)) for name in SYSTEMS]},
-        slicings=[Slicing(f"type {SCRIPT}", [Part(f"fact {IMAGE}", 12, scores), Part("reason", 18, scores)])],
+        slicings=[
+            Slicing(f"type {SCRIPT}", [QuerySlice(f"fact {IMAGE}", 12, scores), QuerySlice("reason", 18, scores)])
+        ],
         notice=f"Beware {SCRIPT}",
         special=[(SCRIPT, [["run", "kind"], [IMAGE, ENDINGS]])],
         unanswerable=["\x00\x1b[31m \ud800"],

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldbench.measures.result import Counts, Result
-from goldbench.measures.statistics.regression import Check, Fall
+from goldbench.measures.statistics.regression import Fall, GateCheck
 from goldbench.report.gate_text import GateOutcome, gate_markdown, github, junit
 
-FAILED = Check(
+FAILED = GateCheck(
     kind="drop",
     measure="ndcg@10",
     value=0.7,
@@ -27,7 +27,7 @@ FAILED = Check(
     p=0.0001,
     fallen=[Fall("q1", 1.0, 0.25)],
 )
-PASSED = Check(kind="min", measure="r@10", value=0.9, bound=0.8, passed=True)
+PASSED = GateCheck(kind="min", measure="r@10", value=0.9, bound=0.8, passed=True)
 
 
 def test_junit_has_a_case_per_check_and_the_queries_of_a_failure() -> None:

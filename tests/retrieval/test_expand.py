@@ -12,7 +12,7 @@ from goldbench.errors import InputError, RetrieverFailed
 from goldbench.formats.json_maps import read_rewrites
 from goldbench.measures.ranks.order import best
 from goldbench.retrieval.bm25 import BM25
-from goldbench.retrieval.expand import Expanded, file_rewrites, model_passages, model_rewrites
+from goldbench.retrieval.expand import ExpandedRetriever, file_rewrites, model_passages, model_rewrites
 from goldbench.retrieval.fusion import reciprocal_ranks
 from goldbench.retrieval.stopwatch import Stopwatch
 from goldbench.retrieval.system_settings import Analyzer, BM25Settings, HyDESettings, RewriteSettings
@@ -36,9 +36,9 @@ def watched() -> Watched:
     return Watched(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
 
 
-def rewriting(below: BM25, **settings: object) -> Expanded:
+def rewriting(below: BM25, **settings: object) -> ExpandedRetriever:
     rewrites = file_rewrites(REWRITES, source="rewrites.json")
-    system = Expanded(RewriteSettings(of="bm25", **settings), of=below, expand=rewrites, stopwatch=Stopwatch())
+    system = ExpandedRetriever(RewriteSettings(of="bm25", **settings), of=below, expand=rewrites, stopwatch=Stopwatch())
     system.index(PASSAGES)
     return system
 
@@ -112,7 +112,7 @@ def test_the_model_rewrites_each_query_as_often_as_asked(model_server: ServerHan
     queries = {"q": "start pump", "r": "owl \ud800 <<<END x>>> {{count}}"}
     with asking(model_server, tmp_path / "a.sqlite") as ask:
         rewrites = model_rewrites(ask, count=2)
-        system = Expanded(RewriteSettings(of="b"), of=below, expand=rewrites, stopwatch=stopwatch)
+        system = ExpandedRetriever(RewriteSettings(of="b"), of=below, expand=rewrites, stopwatch=stopwatch)
         system.index(PASSAGES)
         match = system.search(queries, k=3)
         assert system.search(queries, k=3) == match
@@ -143,7 +143,7 @@ def test_hyde_searches_for_a_passage_that_would_answer(
     model_server.script({"when": {}, "do": {"content": '{"passage": "The motor is switched on first."}'}})
     with asking(model_server, tmp_path / "a.sqlite") as ask:
         settings = HyDESettings(of="b", keep_original=keep)
-        system = Expanded(settings, of=below, expand=model_passages(ask), stopwatch=Stopwatch())
+        system = ExpandedRetriever(settings, of=below, expand=model_passages(ask), stopwatch=Stopwatch())
         system.index(PASSAGES)
         found = system.search({"q": "how to start it"}, k=2)["q"]
     assert list(below.asked[0].values()) == ["how to start it"] * keep + ["The motor is switched on first."]

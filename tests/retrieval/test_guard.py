@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from goldbench.errors import CallFailed, MissingExtra, RetrieverFailed
-from goldbench.retrieval.guard import Guarded
+from goldbench.retrieval.guard import GuardedRetriever
 
 
 class Answers:
@@ -30,7 +30,7 @@ class Answers:
 
 
 def searched(answer: Any, **more: Any) -> dict[str, dict[str, float]]:
-    guarded = Guarded(Answers(answer, **more), name="x")
+    guarded = GuardedRetriever(Answers(answer, **more), name="x")
     guarded.index({"a": "", "b": "", "c": ""})
     return guarded.search({"q": "secret text"}, k=2)
 
@@ -78,7 +78,7 @@ def test_an_interrupt_is_not_caught() -> None:
 
 
 def test_what_could_not_be_indexed_knows_no_passage() -> None:
-    guarded = Guarded(Answers({"q": {"a": 1.0}}, on_index=OSError("disk")), name="x")
+    guarded = GuardedRetriever(Answers({"q": {"a": 1.0}}, on_index=OSError("disk")), name="x")
     with pytest.raises(RetrieverFailed, match="raised OSError"):
         guarded.index({"a": ""})
     with pytest.raises(RetrieverFailed, match="not passages"):

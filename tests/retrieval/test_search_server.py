@@ -10,7 +10,7 @@ import pytest
 
 from goldbench.errors import RetrieverFailed
 from goldbench.retrieval.bm25 import BM25
-from goldbench.retrieval.guard import Guarded
+from goldbench.retrieval.guard import GuardedRetriever
 from goldbench.retrieval.search_server import SearchServer, server_url
 from goldbench.retrieval.system_settings import Analyzer, BM25Settings, SearchServerSettings
 from goldbench.retrieval.tokens import tokenizer
@@ -23,9 +23,9 @@ CORPUS = {
 QUERIES = {"q1": "pump valve", "q2": "tank", "q3": "hose"}
 
 
-def server(engine: Engine, key: str | None = None, **settings: Any) -> Guarded:
+def server(engine: Engine, key: str | None = None, **settings: Any) -> GuardedRetriever:
     described = SearchServerSettings(kind="elasticsearch", url=f"elasticsearch://{engine.url}", **settings)
-    return Guarded(SearchServer(described, key=key), name="es")
+    return GuardedRetriever(SearchServer(described, key=key), name="es")
 
 
 def test_its_results_are_those_of_our_own_formula_with_these_parameters() -> None:
@@ -110,7 +110,7 @@ def test_a_server_that_is_down_is_one_line() -> None:
         taken.bind(("127.0.0.1", 0))
         settings = SearchServerSettings(kind="opensearch", url=f"opensearch://127.0.0.1:{taken.getsockname()[1]}")
         with pytest.raises(RetrieverFailed, match=r"system os: 127\.0\.0\.1 cannot be reached"):
-            Guarded(SearchServer(settings), name="os").index(CORPUS)
+            GuardedRetriever(SearchServer(settings), name="os").index(CORPUS)
 
 
 def test_a_password_in_the_address_is_refused_and_not_shown() -> None:

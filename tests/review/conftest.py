@@ -18,7 +18,7 @@ import pytest
 
 from goldbench.records.review_event import Event
 from goldbench.review.ledger import Ledger, open_ledger
-from goldbench.review.page_server import Place, listening, page_server
+from goldbench.review.page_server import PageSettings, listening, page_server
 from goldbench.review.queue import QueueSettings
 from goldbench.review.reviewable_set import load_reviewable
 from goldbench.review.server import opened, review_page
@@ -104,7 +104,7 @@ def serving(path: Path) -> Iterator[Callable[..., Site]]:
         settings = queue or QueueSettings(lanes=frozenset("A"), overlap=0)
         review_context = opened(folder, None, settings)
         review = review_context.__enter__()
-        where = Place(annotators, 0, **options)
+        where = PageSettings(annotators, 0, **options)
         sock_context = listening(where, complain=print)
         sock = sock_context.__enter__()
         found = Site(folder, {}, queue=review.items)

@@ -21,7 +21,7 @@ from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import Event, EventKind, Lane
 from goldbench.review.ledger import Ledger, open_ledger
 from goldbench.review.meanings import SetMeanings
-from goldbench.review.queue import Item, QueueSettings, make_queue
+from goldbench.review.queue import QueueItem, QueueSettings, make_queue
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
 
 Grades = dict[tuple[str, str], int]
@@ -109,7 +109,7 @@ def ledger_of(folder: Path, path: Path | None = None) -> tuple[ReviewableSet, Le
     return material, open_ledger(path or folder / "review.sqlite", data_sha=material.data_sha, meanings=own)
 
 
-def queue_of(material: ReviewableSet, **settings: int) -> tuple[Item, ...]:
+def queue_of(material: ReviewableSet, **settings: int) -> tuple[QueueItem, ...]:
     return make_queue(material.pool, material.judgments, settings=QueueSettings(**settings))  # type: ignore[arg-type]
 
 
@@ -129,7 +129,7 @@ def event(material: ReviewableSet, kind: EventKind, query_id: str, **values: obj
 
 def judgments(
     material: ReviewableSet,
-    items: Iterable[Item],
+    items: Iterable[QueueItem],
     truth: Grades,
     *,
     annotator: str = "ann",
@@ -160,5 +160,5 @@ def judgments(
     return found
 
 
-def only(items: Iterable[Item], *lanes: Lane) -> list[Item]:
+def only(items: Iterable[QueueItem], *lanes: Lane) -> list[QueueItem]:
     return [item for item in items if item.lane in lanes]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from goldbench.errors import UsageError
-from goldbench.review.answers import Answers
+from goldbench.review.answers import PageAnswers
 from goldbench.review.assignment import LEASE_S, Assigner, NotAssigned, Team, team_of
 from goldbench.review.ledger import open_ledger
 from goldbench.review.queue import make_queue
@@ -26,7 +26,7 @@ Sites = Callable[..., Site]
 class Room:
     """One passage for two people, the answers to everybody, and a clock that the test sets."""
 
-    answers: Answers
+    answers: PageAnswers
     now: list[float]
     sent: int = field(default=0)
 
@@ -47,7 +47,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
     with open_ledger(tmp_path / "l.sqlite", data_sha=material.data_sha) as ledger:
         items = make_queue(material.pool, material.judgments, settings=only("A", overlap=1.0))
         team = Team(("anna", "bob", "carl", "dora"))
-        yield Room(Answers(Assigner(ledger, items, team=team, clock=lambda: now[0]), material), now)
+        yield Room(PageAnswers(Assigner(ledger, items, team=team, clock=lambda: now[0]), material), now)
 
 
 def disputed(room: Room) -> str:

@@ -13,7 +13,7 @@ from goldbench.measures.names import parse_measures
 from goldbench.measures.statistics.ppi import estimate
 from goldbench.records.calibrated import Calibration
 from goldbench.records.review_event import EventKind, Lane
-from goldbench.review.corrected_scores import Reading, calibrate
+from goldbench.review.corrected_scores import ScoreSettings, calibrate
 from goldbench.score.runs import Gold, load_gold, named_runs, score_run
 from tests.conftest import Goldbench
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
@@ -52,7 +52,7 @@ def calibrated(made: Made, *names: str) -> Calibration:
     root = made.folder.parent
     gold = load_gold(made.folder)
     runs = named_runs([str(root / f"{name}.trec") for name in names or ("A", "B")])
-    return calibrate(gold, runs, parse_measures(MEASURES, rel=gold.level), ledger=None, reading=Reading())
+    return calibrate(gold, runs, parse_measures(MEASURES, rel=gold.level), ledger=None, reading=ScoreSettings())
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from goldbench.records.review_event import Lane
 from goldbench.review.assignment import Assigner, Team
 from goldbench.review.ledger import open_ledger
-from goldbench.review.queue import Item
+from goldbench.review.queue import QueueItem
 from goldbench.review.state import fold
 from tests.review.conftest import Person, Site, only
 from tests.review.events import DATA, event, judge
@@ -23,7 +23,7 @@ People = Callable[..., Person]
 
 
 def test_the_counts_follow_every_event(tmp_path: Path) -> None:
-    items = [Item(f"q{q}", f"c{c}", list(Lane)[c % 3], wanted=2) for q in range(2) for c in range(3)]
+    items = [QueueItem(f"q{q}", f"c{c}", list(Lane)[c % 3], wanted=2) for q in range(2) for c in range(3)]
     acts = [
         judge(2, query="q0", chunk="c0"),
         judge(1, "bob", query="q0", chunk="c0"),

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from goldbench.records.review_event import Lane
-from goldbench.review.assignment import LEASE_S, Assigner, Assignment, NotAssigned
+from goldbench.review.assignment import LEASE_S, Assigner, NotAssigned, PersonAssignment
 from goldbench.review.ledger import Ledger, open_ledger
-from goldbench.review.queue import Item
+from goldbench.review.queue import QueueItem
 from goldbench.review.state import fold
 from tests.review.events import DATA, event
 
 
-def _items(queries: int, passages: int, *, twice: frozenset[int] = frozenset()) -> tuple[Item, ...]:
+def _items(queries: int, passages: int, *, twice: frozenset[int] = frozenset()) -> tuple[QueueItem, ...]:
     pairs = [(f"q{q}", f"c{q}-{c}") for q in range(queries) for c in range(passages)]
     return tuple(
-        Item(*pair, Lane.CALIBRATION, inclusion=1.0, wanted=2 if i in twice else 1) for i, pair in enumerate(pairs)
+        QueueItem(*pair, Lane.CALIBRATION, inclusion=1.0, wanted=2 if i in twice else 1) for i, pair in enumerate(pairs)
     )
 
 
@@ -30,7 +30,7 @@ class Clock:
         return self.now
 
 
-def judge(desk: Assigner, name: str, handed: Assignment, grade: int = 2) -> None:
+def judge(desk: Assigner, name: str, handed: PersonAssignment, grade: int = 2) -> None:
     item = handed.item
     desk.record(event("judge", name, *item.pair, grade=grade, lane=item.lane, inclusion=1.0, repeat=handed.repeat))
 

@@ -14,7 +14,7 @@ import pytest
 from goldbench.records.review_event import EventKind
 from goldbench.review.assignment import Assigner
 from goldbench.review.ledger import open_ledger
-from goldbench.review.queue import Item, QueueSettings, make_queue
+from goldbench.review.queue import QueueItem, QueueSettings, make_queue
 from goldbench.review.reviewable_set import load_reviewable
 from goldbench.review.state import State, fold
 from tests.review.conftest import Site
@@ -34,7 +34,7 @@ def at_once(act: Callable[[str], None]) -> None:
         list(people.map(act, PEOPLE))
 
 
-def assert_judged_as_wanted(state: State, items: tuple[Item, ...]) -> None:
+def assert_judged_as_wanted(state: State, items: tuple[QueueItem, ...]) -> None:
     assert {item.pair: len(state.judged_by(item.pair)) for item in items} == {item.pair: item.wanted for item in items}
 
 

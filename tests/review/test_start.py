@@ -12,7 +12,7 @@ from goldbench.errors import InputError, OutputError
 from goldbench.goldset.folder import LONGEST_RUBRIC, GoldFolder
 from goldbench.prompts.rubric import DEFAULT
 from goldbench.review.assignment import Team
-from goldbench.review.page_server import Place, listening
+from goldbench.review.page_server import PageSettings, listening
 from tests.review.conftest import Person, Site, only
 
 Sites = Callable[..., Site]
@@ -21,13 +21,13 @@ People = Callable[..., Person]
 
 def test_a_taken_port_moves_on_only_if_asked() -> None:
     notes: list[str] = []
-    with listening(Place((), 0), complain=notes.append) as first:
+    with listening(PageSettings((), 0), complain=notes.append) as first:
         port = first.getsockname()[1]
-        taken = listening(Place((), port), complain=notes.append)
+        taken = listening(PageSettings((), port), complain=notes.append)
         with pytest.raises(OutputError, match=f"port {port} of .* cannot be used"), taken:
             pass
         assert notes == []
-        with listening(Place((), port, elsewhere=True), complain=notes.append) as second:
+        with listening(PageSettings((), port, elsewhere=True), complain=notes.append) as second:
             assert port < second.getsockname()[1] <= port + 20
         assert len(notes) == 1
 

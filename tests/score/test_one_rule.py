@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.measures.statistics.fitness import Basis, Level, Reason, fitness
+from goldbench.measures.statistics.fitness import Basis, FitnessLevel, Reason, fitness
 from tests.cli.sample_set import write_sample
 from tests.conftest import Goldbench
 
@@ -30,9 +30,9 @@ def test_a_name_that_steers_a_terminal_is_refused_everywhere(
 
 def test_nothing_is_ranked_by_runs_that_the_test_does_not_tell_apart() -> None:
     columns = [[0.5 + 0.1 * (place % 5) for place in range(40)], [0.45 + 0.1 * (number % 5) for number in range(40)]]
-    assert fitness(columns, Basis("human", "people")).level is Level.RANKS
+    assert fitness(columns, Basis("human", "people")).level is FitnessLevel.RANKS
     found = fitness(columns, Basis("human", "people"), separated=0)
-    assert (found.level, found.reason) == (Level.REGRESSIONS, Reason.TEST)
+    assert (found.level, found.reason) == (FitnessLevel.REGRESSIONS, Reason.TEST)
 
 
 def test_an_unusable_set_names_no_winner(sample: Path, goldbench_inside: Goldbench) -> None:

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from goldbench.formats.documents.identity import document_id
 from goldbench.records.corpus import Chunk, Document
 from goldbench.stages.chunk import chunk_documents
-from goldbench.stages.lineage import Passage, passages_of, successors
+from goldbench.stages.lineage import KnownPassage, passages_of, successors
 from tests.conftest import ROOT
 from tests.document_edits import edited
 
 EXAMPLE = sorted((ROOT / "data" / "example" / "documents").rglob("*.md"))
 
 
-def passages(files: dict[str, str], ids: str = "") -> list[Passage]:
+def passages(files: dict[str, str], ids: str = "") -> list[KnownPassage]:
     """Return the passages of files by their source; ``ids`` gives all documents other ids."""
     return list(passages_of(*chunked(files, ids)))
 

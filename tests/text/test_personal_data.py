@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from goldbench.text.personal_data import RULES, Names, personal_data
+from goldbench.text.personal_data import RULES, PersonNames, personal_data
 
 FOUND = {
     "mail": [
@@ -35,7 +35,7 @@ FOUND = {
     ],
     "name": ["is ANNA BERG in", "Ánna Bérg", "anna\u200b berg", "o’brien sick", "请问王小明的电话", "ÖZİL"],
 }
-NAMES = Names.of(["Anna Berg", "O'Brien", "王小明", "özi̇l", "!!"])
+NAMES = PersonNames.of(["Anna Berg", "O'Brien", "王小明", "özi̇l", "!!"])
 
 CLEAN = [
     "when does the pump start",

@@ -14,7 +14,7 @@ import pytest
 from goldbench.measures.names import parse_measures
 from goldbench.records.review_event import Event
 from goldbench.review.assignment import Team
-from goldbench.review.page_server import Place, listening, page_server
+from goldbench.review.page_server import PageSettings, listening, page_server
 from goldbench.workbench.workbench_server import Workbench, WorkbenchSettings
 from tests.review.conftest import Person, browser, events_of, people_in
 from tests.review.test_http import Client
@@ -54,7 +54,7 @@ def serving(
     folder: Path, *names: str, asked: WorkbenchSettings | None = None, team: Team | None = None
 ) -> Iterator[Site]:
     site = Site(folder)
-    place = Place(names or ("anna",), 0)
+    place = PageSettings(names or ("anna",), 0)
     with Workbench(folder, asked or wanted(folder)) as workbench, listening(place, complain=print) as sock:
         workbench.take_team(team or Team())
         server = page_server(

@@ -49,12 +49,12 @@ class CostPlan:
         ``stage`` (string), ``requests``, ``stored``, ``input_tokens``, ``output_tokens`` (int64), ``usd`` (float64).
         """
         return frame_of({
-            "stage": ("text", [one.stage for one in self.stages]),
-            "requests": ("whole", [one.requests for one in self.stages]),
-            "stored": ("whole", [one.replayed for one in self.stages]),
-            "input_tokens": ("whole", [one.input_tokens for one in self.stages]),
-            "output_tokens": ("whole", [one.output_tokens for one in self.stages]),
-            "usd": ("number", [one.usd for one in self.stages]),
+            "stage": ("text", [stage.stage for stage in self.stages]),
+            "requests": ("whole", [stage.requests for stage in self.stages]),
+            "stored": ("whole", [stage.replayed for stage in self.stages]),
+            "input_tokens": ("whole", [stage.input_tokens for stage in self.stages]),
+            "output_tokens": ("whole", [stage.output_tokens for stage in self.stages]),
+            "usd": ("number", [stage.usd for stage in self.stages]),
         })  # fmt: skip
 
     def __repr__(self) -> str:

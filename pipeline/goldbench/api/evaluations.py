@@ -149,8 +149,8 @@ class Evaluation(Mapping[str, float]):
         """
         kinds = self._special.kinds if self._special else {}
         return {
-            kind: replace(one, means=ByMeasure(dict(one.means), level=self.relevant_from))
-            for kind, one in kinds.items()
+            kind: replace(evaluation, means=ByMeasure(dict(evaluation.means), level=self.relevant_from))
+            for kind, evaluation in kinds.items()
         }
 
     @cached_property
@@ -237,8 +237,10 @@ class Evaluation(Mapping[str, float]):
 
     def _lines(self) -> list[str]:
         counted = f"{self.system}: {queries(self.counts.queries)}."
-        told = unanswerable_lines({self.system: self._special}, len(self.gold.unanswerable())) if self._special else ()
-        remarks = (*told, *relevance(self.relevant_from), *self.remarks)
+        unanswerable = (
+            unanswerable_lines({self.system: self._special}, len(self.gold.unanswerable())) if self._special else ()
+        )
+        remarks = (*unanswerable, *relevance(self.relevant_from), *self.remarks)
         return [printable(line) for line in (counted, *verdict_lines(self.verdict), *remarks)]
 
 
@@ -258,8 +260,8 @@ class Evaluations(Mapping[str, Evaluation]):
     {'all': 1.0, 'none': 0.0}
     """
 
-    def __init__(self, found: Mapping[str, Evaluation]) -> None:
-        self._found = dict(found)
+    def __init__(self, evaluations: Mapping[str, Evaluation]) -> None:
+        self._found = dict(evaluations)
 
     @cached_property
     def verdict(self) -> SetVerdict:
@@ -268,7 +270,7 @@ class Evaluations(Mapping[str, Evaluation]):
         It has ``level``, ``sentence``, ``number``, ``improvements``.
         """
         first = next(iter(self.values()))
-        return verdict_on(Case.of(first.gold, {name: one.result for name, one in self.items()}))
+        return verdict_on(Case.of(first.gold, {name: evaluation.result for name, evaluation in self.items()}))
 
     def __getitem__(self, system: str) -> Evaluation:
         if system not in self._found:
@@ -287,7 +289,9 @@ class Evaluations(Mapping[str, Evaluation]):
 
     def to_pandas(self, *, per_query: bool = False) -> pd.DataFrame:
         """Return the frames of all systems one below the other, with a first column ``system`` (string)."""
-        return stacked({name: one.to_pandas(per_query=per_query) for name, one in self.items()}, column="system")
+        return stacked(
+            {name: evaluation.to_pandas(per_query=per_query) for name, evaluation in self.items()}, column="system"
+        )
 
     def __repr__(self) -> str:
         return "\n".join([*aligned(self._rows()), *self._told()])
@@ -299,9 +303,11 @@ class Evaluations(Mapping[str, Evaluation]):
         return [*verdict_lines(self.verdict), *self._remarks()]
 
     def _rows(self) -> list[list[str]]:
-        return table_rows({name: one.result for name, one in self.items()})
+        return table_rows({name: evaluation.result for name, evaluation in self.items()})
 
     def _remarks(self) -> list[str]:
-        said = (line for one in self.values() for line in (*relevance(one.relevant_from), *one.remarks))
-        lines = dict.fromkeys(map(printable, said))
+        remarks = (
+            line for evaluation in self.values() for line in (*relevance(evaluation.relevant_from), *evaluation.remarks)
+        )
+        lines = dict.fromkeys(map(printable, remarks))
         return sorted(lines, key=lambda line: line.startswith("Warning: "))  # what holds for all of them, last

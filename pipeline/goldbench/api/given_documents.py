@@ -10,7 +10,7 @@ from goldbench.api.keywords import callers_code
 from goldbench.config import Config
 from goldbench.errors import Message, UsageError
 from goldbench.formats.documents.held_tables import FRAME, TEXTS, table_of_frame, table_of_mapping, table_of_texts
-from goldbench.formats.documents.sources import Found
+from goldbench.formats.documents.sources import SourceFiles
 from goldbench.generate.inputs import find_documents, held_rows
 from goldbench.measures.ranks.columns import library_of
 
@@ -27,7 +27,7 @@ def id_field_of(texts: object, config: Config) -> str | None:
     return ID if isinstance(texts, Mapping) and config.documents.id_field is None else None
 
 
-def documents_of(documents: object, texts: object, config: Config) -> Found:
+def documents_of(documents: object, texts: object, config: Config) -> SourceFiles:
     """Return what is to be read.
 
     Args:
@@ -48,10 +48,10 @@ def documents_of(documents: object, texts: object, config: Config) -> Found:
 def paths_in(documents: object) -> list[object]:
     """Return the paths among the documents that a caller gave; none for frames."""
     several = documents if isinstance(documents, list | tuple) else [documents]
-    return [one for one in several if isinstance(one, str | PathLike)]
+    return [path for path in several if isinstance(path, str | PathLike)]
 
 
-def _documents(documents: Any) -> Found:  # noqa: ANN401  recognised by its type
+def _documents(documents: Any) -> SourceFiles:  # noqa: ANN401  recognised by its type
 
     if library_of(documents) is not None:
         return held_rows(table_of_frame(documents), name=FRAME, source=f"{FRAME}.parquet")
@@ -66,7 +66,7 @@ def _documents(documents: Any) -> Found:  # noqa: ANN401  recognised by its type
             given = list(documents)
     if not given:
         raise UsageError("is empty; give at least one path", parameter="documents")
-    paths = [_path(one, number) for number, one in enumerate(given, start=1)]
+    paths = [_path(item, number) for number, item in enumerate(given, start=1)]
     try:
         return find_documents(paths)
     except UsageError as error:
@@ -87,7 +87,7 @@ def _path(given: object, number: int) -> str:
     return path
 
 
-def _rows(texts: Any, config: Config) -> Found:  # noqa: ANN401  recognised by its type
+def _rows(texts: Any, config: Config) -> SourceFiles:  # noqa: ANN401  recognised by its type
 
     column, id_column = config.documents.text_field or TEXT, config.documents.id_field or ID
     if library_of(texts) is not None:

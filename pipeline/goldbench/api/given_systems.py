@@ -20,7 +20,7 @@ from goldbench.measures.ranks.judged_ranks import Scores
 from goldbench.measures.ranks.text_match import TextMatch
 from goldbench.measures.result import Result
 from goldbench.ports import Progress
-from goldbench.retrieval.guard import Guarded
+from goldbench.retrieval.guard import GuardedRetriever
 from goldbench.retrieval.user_answers import Returns
 from goldbench.retrieval.user_retrievers import UserRetriever
 from goldbench.score.runs import Gold, Match, Weight, load_run, read_results, run_by_text, score_results, texts_in_order
@@ -51,7 +51,7 @@ class EvaluateOptions(TypedDict, total=False):
     progress: bool
 
 
-class Scoring(NamedTuple):
+class ScoringChoices(NamedTuple):
     """How systems are scored; the fields are the checked keywords of ``GoldSet.evaluate``."""
 
     measures: Sequence[Measure]
@@ -65,7 +65,7 @@ class Scoring(NamedTuple):
     weight: Weight | None = None
 
 
-class Scored(NamedTuple):
+class ScoresOfSystem(NamedTuple):
     """The scores of one system.
 
     Args:
@@ -160,7 +160,7 @@ def deepest(measures: Sequence[Measure], k: int | None) -> int:
     return whole_number(k, "k", least=1)
 
 
-def score(gold: Gold, given: Any, name: str, how: Scoring) -> Scored:  # noqa: ANN401  see the module
+def score(gold: Gold, given: Any, name: str, how: ScoringChoices) -> ScoresOfSystem:  # noqa: ANN401  see the module
     """Return the scores of a run or a retriever.
 
     Args:
@@ -188,7 +188,7 @@ def score(gold: Gold, given: Any, name: str, how: Scoring) -> Scored:  # noqa: A
     else:
         run, notes = _search(gold, given, name, how)
     result = score_results(gold, run, how.measures, name=name, missing=how.missing, scores=how.scores)
-    return Scored(result, run, notes)
+    return ScoresOfSystem(result, run, notes)
 
 
 def _is_frame(given: object) -> bool:
@@ -230,7 +230,7 @@ def _matched(gold: Gold, run: Any, name: str) -> Run:  # noqa: ANN401
     return run_by_text(gold, run)
 
 
-def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> tuple[Run, tuple[str, ...]]:  # noqa: ANN401
+def _search(gold: Gold, thing: Any, name: str, how: ScoringChoices) -> tuple[Run, tuple[str, ...]]:  # noqa: ANN401
     """Return what a retriever finds for every judged query, if only nothing, and what to know about it."""
     returns: Returns = "texts" if how.match == "text" else "ids"
     advice = "" if how.match == "text" else "; if it returns texts, give match='text'"
@@ -245,17 +245,17 @@ def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> tuple[Run, tuple
     try:
         with how.progress.stage(name, len(queries)) as step:
             retriever.index(corpus)
-            found: dict[str, Mapping[str, float]] = {}
+            results: dict[str, Mapping[str, float]] = {}
             for asked in ({query_id: text} for query_id, text in queries.items()) if one_by_one else (queries,):
-                found |= retriever.search(asked, k=how.k)
+                results |= retriever.search(asked, k=how.k)
                 step.advance(len(asked))
     finally:
         retriever.close()
-    told = told_of_conversations(len(conversations(gold).keys() & queries.keys()), how.conversation)
-    return found, (*filter(None, [told]), *_notes(retriever, found, how, passages=len(corpus)))
+    note = told_of_conversations(len(conversations(gold).keys() & queries.keys()), how.conversation)
+    return results, (*filter(None, [note]), *_notes(retriever, results, how, passages=len(corpus)))
 
 
-def _notes(retriever: Guarded, run: Run, how: Scoring, *, passages: int) -> Iterator[str]:
+def _notes(retriever: GuardedRetriever, run: Run, how: ScoringChoices, *, passages: int) -> Iterator[str]:
     if retriever.rising * 2 > retriever.listed:
         yield (
             f"the scores rise down the list for {retriever.rising:,} of {queries_of(retriever.listed)} with 2 results "

@@ -15,7 +15,7 @@ from goldbench.api.keywords import BuildKeywords, BuildOptions, ConfigGiven, con
 from goldbench.api.temporary_folder import temporary_folder
 from goldbench.config import Config
 from goldbench.errors import UsageError
-from goldbench.formats.documents.sources import Found
+from goldbench.formats.documents.sources import SourceFiles
 from goldbench.generate.writers import check_replay
 from goldbench.goldset.file_names import answers_beside
 from goldbench.grade.build_order import BuildOrder
@@ -120,7 +120,12 @@ def build(
 
 
 def _order(
-    config: Config, rows: Found, documents: object, folder: Path, answers: str | PathLike[str] | None, **flags: bool
+    config: Config,
+    rows: SourceFiles,
+    documents: object,
+    folder: Path,
+    answers: str | PathLike[str] | None,
+    **flags: bool,
 ) -> BuildOrder:
     decisions = None if flags["replace"] else decisions_of(folder)
     return BuildOrder(

@@ -17,7 +17,7 @@ from goldbench.config import Config
 from goldbench.errors import InputError, UsageError
 from goldbench.generate.writers import check_replay
 from goldbench.goldset.folder import GoldFolder
-from goldbench.grade.session import GradeOptions, GradingResult, preview_grading, run_grading
+from goldbench.grade.session import GradingRequest, GradingResult, preview_grading, run_grading
 from goldbench.measures.evaluation import evaluate, results_of
 from goldbench.measures.ranks.columns import library_of
 from goldbench.report.grading_text import graded_lines, grading_warnings, plan_notes
@@ -38,7 +38,7 @@ def how_to_grade(
     *,
     again: bool,
     **options: Any,  # noqa: ANN401
-) -> Iterator[GradeOptions]:
+) -> Iterator[GradingRequest]:
     """Yield how a set is graded; runs in memory lie in files until the end of the block.
 
     Args:
@@ -46,7 +46,7 @@ def how_to_grade(
         qrels: Its judgments.
         runs: Runs by name: files, frames or mappings.
         again: Whether only pairs are asked about that people judged otherwise.
-        options: The other fields of `GradeOptions`: ``replace``, ``force``, ``replay``, ``batch``.
+        options: The other fields of `GradingRequest`: ``replace``, ``force``, ``replay``, ``batch``.
     """
     people = None
     if again:
@@ -59,10 +59,10 @@ def how_to_grade(
             for number, (name, run) in enumerate(_named(runs))
         ]
         decisions = decisions_of(folder, strict=not options["replace"])
-        yield GradeOptions(runs=tuple(files), decisions=decisions, people=people, **options)
+        yield GradingRequest(runs=tuple(files), decisions=decisions, people=people, **options)
 
 
-def grade_set(how: GradeOptions, folder: Path, config: Config, store: Path, *, progress: bool) -> GradingResult:
+def grade_set(how: GradingRequest, folder: Path, config: Config, store: Path, *, progress: bool) -> GradingResult:
     """Grade a set and return the result.
 
     Args:
@@ -85,7 +85,7 @@ def grade_set(how: GradeOptions, folder: Path, config: Config, store: Path, *, p
     return graded
 
 
-def plan_grading(how: GradeOptions, folder: Path, config: Config, store: Path, *, progress: bool) -> CostPlan:
+def plan_grading(how: GradingRequest, folder: Path, config: Config, store: Path, *, progress: bool) -> CostPlan:
     """Return what a grading would send; see `grade_set` for the parameters."""
     check_replay(replay=how.replay, batch=how.batch, dry_run=True)
     plan = run_apart(

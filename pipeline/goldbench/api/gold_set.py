@@ -493,9 +493,9 @@ class GoldSet(GoldRecords):
         """
         file = path_of(queries, "queries")
         asked, folder = read_own_queries(file), self._unchanged().path
-        found = add_queries(folder, asked, str(file), Config(), progress=on_standard_error(quiet=not progress))
+        added = add_queries(folder, asked, str(file), Config(), progress=on_standard_error(quiet=not progress))
         self._read_again()
-        waiting = (f"{amount_of_queries(len(found.waiting))} waiting for judgments",) if found.waiting else ()
+        waiting = (f"{amount_of_queries(len(added.waiting))} waiting for judgments",) if added.waiting else ()
         self.remarks = (*self.remarks, *waiting)
         return self
 
@@ -560,10 +560,10 @@ def _undeclared(gold: Gold) -> tuple[str, ...]:
     grades = {grade for judged in gold.qrels.values() for grade in judged.values()}
     if gold.level > 1 or 1 not in grades or max(grades) == 1:
         return ()
-    told = (
+    problem = (
         "nothing says which are relevant: grade 1 counts as relevant, as in other tools; relevant_from=2 leaves it out"
     )
-    return (f"Grades go up to {max(grades)}, and {told}.",)
+    return (f"Grades go up to {max(grades)}, and {problem}.",)
 
 
 def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
@@ -580,5 +580,5 @@ def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
     )
     with temporary_folder(given["out"]) as place:
         imported = import_benchmark(kind, path, place.folder, options)
-        told = [in_python(line) for line in import_remarks(imported)]
-        return GoldSet(load_gold(place.folder), remarks=told, temporary=place.temporary)
+        remarks = [in_python(line) for line in import_remarks(imported)]
+        return GoldSet(load_gold(place.folder), remarks=remarks, temporary=place.temporary)

@@ -86,7 +86,7 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
         Raises:
             KeyError: The system or the measure is not known.
         """
-        known = {one.system: one.scores for one in self._shown.systems}
+        known = {system_figures.system: system_figures.scores for system_figures in self._shown.systems}
         if system not in known:
             raise KeyError(f"{system!r}: not compared; compared are {', '.join(known)}")
         return ByMeasure(known[system], level=self._level)[measure]
@@ -105,7 +105,11 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
 
     def leaderboard(self) -> pd.DataFrame:
         """Return a row for each system and measure: ``system``, ``measure`` (strings), ``mean``, ``low``, ``high``."""
-        rows = [(one.system, name, score) for one in self._shown.systems for name, score in one.scores.items()]
+        rows = [
+            (system_figures.system, name, score)
+            for system_figures in self._shown.systems
+            for name, score in system_figures.scores.items()
+        ]
         return frame_of({
             "system": ("text", [system for system, _, _ in rows]),
             "measure": ("text", [name for _, name, _ in rows]),

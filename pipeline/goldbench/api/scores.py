@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from goldbench.api.evaluations import Evaluation, Evaluations
-from goldbench.api.given_systems import EvaluateOptions, Scoring, check_kinds, deepest, name_of, score, systems_in
+from goldbench.api.given_systems import (
+    EvaluateOptions,
+    ScoringChoices,
+    check_kinds,
+    deepest,
+    name_of,
+    score,
+    systems_in,
+)
 from goldbench.api.keywords import Measures, choice_of, keywords_named, path_of, unfit, whole_number
 from goldbench.api.run_comparison import RunComparison
 from goldbench.errors import InputError, UsageError
@@ -115,7 +123,7 @@ def compare(
 
 def scoring(
     measures: Measures | None, *, rel: int, compares: bool = False, **options: Unpack[EvaluateOptions]
-) -> Scoring:
+) -> ScoringChoices:
     """Return how systems are scored, every parameter checked.
 
     Args:
@@ -137,7 +145,7 @@ def scoring(
     if measures is None:
         measures = DECIDING if compares and not cutoffs else default_measures(cutoffs)
     parsed = measures_of(measures, rel, cutoffs=cutoffs)
-    return Scoring(
+    return ScoringChoices(
         measures=parsed,
         k=deepest(parsed, given.get("k")),
         timeout=_seconds(given.get("timeout", 30.0)),
@@ -164,7 +172,7 @@ def _cutoffs(given: Any) -> list[int]:  # noqa: ANN401  whatever a caller gives
     return [whole_number(cut, "cutoffs", least=1) for cut in cuts]
 
 
-def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | None) -> Evaluation | Evaluations:
+def evaluate_all(gold: Gold, systems: object, asked: ScoringChoices, *, notice: str | None) -> Evaluation | Evaluations:
     """Return the scores of one system, or of several by name.
 
     Args:
@@ -183,14 +191,20 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
     return Evaluations({name: _evaluated(gold, given, name, asked, notice) for name, given in several.items()})
 
 
-def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str | None = None) -> Evaluation:
+def _evaluated(gold: Gold, given: object, name: str, asked: ScoringChoices, notice: str | None = None) -> Evaluation:
     scored = score(gold, given, name, asked)
     result = weighted(gold, scored.result, asked.weight)
     return Evaluation(gold, result, scored.run, system=name, notes=scored.notes, notice=notice)
 
 
 def compare_all(
-    gold: Gold, systems: object, asked: Scoring, method: Method, about: GoldReference, *, notice: str | None = None
+    gold: Gold,
+    systems: object,
+    asked: ScoringChoices,
+    method: Method,
+    about: GoldReference,
+    *,
+    notice: str | None = None,
 ) -> RunComparison:
     """Return the comparison of systems.
 
@@ -212,13 +226,13 @@ def compare_all(
     compared, judged = to_compare(asked.measures)
     both = asked._replace(measures=[*compared, judged])
     scored = {name: score(gold, given, name, both) for name, given in several.items()}
-    results = {name: one.result for name, one in scored.items()}
+    results = {name: system_scores.result for name, system_scores in scored.items()}
     card = card_of(gold, results, compared, judged=judged, method=method, about=about)
-    notes = [f"{name}: {note}" for name, one in scored.items() for note in one.notes]
+    notes = [f"{name}: {note}" for name, system_scores in scored.items() for note in system_scores.notes]
     return RunComparison(card, level=gold.level, notice=notice, notes=notes)
 
 
-def method_of(asked: Scoring, **given: float) -> Method:
+def method_of(asked: ScoringChoices, **given: float) -> Method:
     """Return how intervals and tests are computed.
 
     Raises:

@@ -55,7 +55,7 @@ def _remove(folder: Path, process: int) -> None:
 
 
 @dataclass(slots=True)
-class Place:
+class OutputFolder:
     """The folder of a set; ``temporary`` is the folder to delete, None if the caller named the folder."""
 
     folder: Path
@@ -63,7 +63,7 @@ class Place:
 
 
 @contextlib.contextmanager
-def temporary_folder(out: str | PathLike[str] | None) -> Iterator[Place]:
+def temporary_folder(out: str | PathLike[str] | None) -> Iterator[OutputFolder]:
     """Yield the folder of a set; a temporary one is deleted if the block fails, else with its last reference.
 
     Args:
@@ -73,11 +73,11 @@ def temporary_folder(out: str | PathLike[str] | None) -> Iterator[Place]:
         OutputError: No temporary folder can be made.
     """
     if out is not None:
-        yield Place(path_of(out, "out"))
+        yield OutputFolder(path_of(out, "out"))
         return
     temporary = TemporaryFolder()
     try:
-        yield Place(temporary.path / "set", temporary)
+        yield OutputFolder(temporary.path / "set", temporary)
     except BaseException:
         temporary.remove()
         raise

@@ -16,7 +16,7 @@ from goldbench.errors import GoldbenchError, UsageError
 from goldbench.formats.runs.scorecard_files import write_record
 from goldbench.measures.names import parse_measure
 from goldbench.measures.result import Result
-from goldbench.measures.statistics.regression import Check
+from goldbench.measures.statistics.regression import GateCheck
 from goldbench.report.gate_text import fallen, line
 from goldbench.report.named_queries import command_for, lowest_of
 from goldbench.report.text_tables import with_interval
@@ -60,14 +60,16 @@ class GoldUnderTest(GoldSet):
 
     def evaluate(self, systems: Any, measures: Any = None, **options: Any) -> Any:  # noqa: ANN401  as of GoldSet
         """Return the scores as `GoldSet.evaluate`, without its progress bar; a failed comparison explains them."""
-        found = super().evaluate(systems, measures, **{"progress": False, **options})
-        if isinstance(found, Evaluations):
-            return Evaluations({name: EvaluationUnderTest(one, self) for name, one in found.items()})
-        return EvaluationUnderTest(found, self)
+        evaluations = super().evaluate(systems, measures, **{"progress": False, **options})
+        if isinstance(evaluations, Evaluations):
+            return Evaluations(
+                {name: EvaluationUnderTest(evaluation, self) for name, evaluation in evaluations.items()}
+            )
+        return EvaluationUnderTest(evaluations, self)
 
 
 class EvaluationUnderTest(Evaluation):
-    """The scores of a system; each is a `Figure`."""
+    """The scores of a system; each is a `TestedMean`."""
 
     def __init__(self, evaluation: Evaluation, gold: GoldUnderTest) -> None:
         """Take the scores.
@@ -81,13 +83,15 @@ class EvaluationUnderTest(Evaluation):
 
     def __getitem__(self, measure: str) -> float:
         value = super().__getitem__(measure)
-        return Figure.of(value, self, parse_measure(str(measure), rel=self.relevant_from).name_at(self.relevant_from))
+        return TestedMean.of(
+            value, self, parse_measure(str(measure), rel=self.relevant_from).name_at(self.relevant_from)
+        )
 
     def _in_full(self) -> Result:
         """Return the values by the full names of the measures, as a baseline holds them."""
         columns = self.result.values.items()
         return replace(
-            self.result, values={parse_measure(name, rel=self.relevant_from).name: one for name, one in columns}
+            self.result, values={parse_measure(name, rel=self.relevant_from).name: column for name, column in columns}
         )
 
     def assert_no_drop(
@@ -123,7 +127,9 @@ class EvaluationUnderTest(Evaluation):
         if failure is not None:
             pytest.fail(failure)
 
-    def _checks(self, path: Path, asked: Sequence[str], *, significant_only: bool, common_queries: bool) -> list[Check]:
+    def _checks(
+        self, path: Path, asked: Sequence[str], *, significant_only: bool, common_queries: bool
+    ) -> list[GateCheck]:
         if not path.exists():
             raise UsageError(f"baseline {path} not found; write it with pytest --goldbench-write-baselines")
         gold = self.gold
@@ -147,24 +153,24 @@ class EvaluationUnderTest(Evaluation):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_record(path, baseline_of(gold, self.system, result, kept))
 
-    def _told(self, checks: Sequence[Check]) -> Iterator[str]:
+    def _told(self, checks: Sequence[GateCheck]) -> Iterator[str]:
         texts = self.tested.queries
         for check in checks:
             yield line(check)
             if not check.passed:
-                yield from (f"  {one}" for one in fallen(check, texts))
-        first = next(one.query_id for check in checks for one in check.fallen)
+                yield from (f"  {fallen_query}" for fallen_query in fallen(check, texts))
+        first = next(fallen_query.query_id for check in checks for fallen_query in check.fallen)
         yield from _opened(self.gold, first)
 
 
-class Figure(float):
+class TestedMean(float):
     """A mean that knows the scores it belongs to."""
 
     found: EvaluationUnderTest
     measure: str
 
     @classmethod
-    def of(cls, value: float, evaluation_under_test: EvaluationUnderTest, measure: str) -> Figure:
+    def of(cls, value: float, evaluation_under_test: EvaluationUnderTest, measure: str) -> TestedMean:
         """Return a mean.
 
         Args:
@@ -186,21 +192,21 @@ def explained(op: str, left: object, right: object, config: pytest.Config) -> li
         right: What stands on its right.
         config: The configuration of pytest, which says how much is shown.
     """
-    figure = left if isinstance(left, Figure) else right
-    if not isinstance(figure, Figure):
+    figure = left if isinstance(left, TestedMean) else right
+    if not isinstance(figure, TestedMean):
         return None
     most = _MANY if config.get_verbosity(pytest.Config.VERBOSITY_ASSERTIONS) > 1 else _FEW
-    sides = [_with_interval(one) if isinstance(one, Figure) else f"{one}" for one in (left, right)]
+    sides = [_with_interval(side) if isinstance(side, TestedMean) else f"{side}" for side in (left, right)]
     counted = queries(len(figure.found.query_ids))
     return [f"{sides[0]} {op} {sides[1]}", f"{figure.found.system}, {counted}", *_worst(figure, most)]
 
 
-def _with_interval(figure: Figure) -> str:
+def _with_interval(figure: TestedMean) -> str:
     score = means_of(figure.found.result, [figure.measure])[figure.measure]
     return f"{figure.measure} {with_interval(score.mean, score.low, score.high)}"
 
 
-def _worst(figure: Figure, most: int) -> Iterator[str]:
+def _worst(figure: TestedMean, most: int) -> Iterator[str]:
     lowest = lowest_of(figure.found.result, figure.measure, most)
     yield "Lowest queries:" if lowest else "Every query has the same value."
     texts = figure.found.tested.queries if lowest else {}

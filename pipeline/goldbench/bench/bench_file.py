@@ -179,7 +179,7 @@ def load_bench(
         described=described,
         measures=tuple(asked),
         compared=tuple(compared),
-        depth=file.depth or max([DEPTH, *(one.k or 0 for one in asked)]),
+        depth=file.depth or max([DEPTH, *(measure.k or 0 for measure in asked)]),
         config=config,
         published=rows,
         where=where,
@@ -249,7 +249,9 @@ def _systems(
         wanted = [*file.systems, *file.sweep]
     elif not wanted:
         wanted = [*DEFAULT_SYSTEMS, *(["embedding"] if config.model.embedding else [])]
-    chosen = [one for name in wanted for one in swept.get(name) or [known.get(name) or Point(name, name)]]
+    chosen = [
+        chosen_point for name in wanted for chosen_point in swept.get(name) or [known.get(name) or Point(name, name)]
+    ]
     return described, list(dict.fromkeys(chosen))
 
 
@@ -258,12 +260,12 @@ def _measures(file: BenchFile, level: int, problems: _Problems) -> list[Measure]
     if wrong:
         problems.append(f"cutoffs: {', '.join(wrong)} is not a rank; give whole numbers from 1")
     cutoffs = sorted({cutoff for cutoff in file.cutoffs if cutoff >= 1}) or [1]
-    found: tuple[Measure, ...] = ()
+    measures: tuple[Measure, ...] = ()
     with problems.noted("measures"):
-        found = tuple(parse_measures(file.measures, cutoffs=cutoffs, rel=level))
-    if any(one.family == "all" for one in found):
+        measures = tuple(parse_measures(file.measures, cutoffs=cutoffs, rel=level))
+    if any(measure.family == "all" for measure in measures):
         problems.append(f"measures: all@k is not measured here; score the runs with {shell_command('score')}")
-    return [one for one in found if one.family != "judged"]
+    return [measure for measure in measures if measure.family != "judged"]
 
 
 def _compared(file: BenchFile, measures: Sequence[Measure], level: int, problems: _Problems) -> list[Measure]:
@@ -272,11 +274,11 @@ def _compared(file: BenchFile, measures: Sequence[Measure], level: int, problems
         named: tuple[Measure, ...] = ()
         with problems.noted("compare"):
             named = tuple(parse_measures(file.compare, rel=level))
-        return [one for one in named if one.family != "judged"] or list(measures[:1])
-    cutoffs = [one.k for one in measures if one.k]
+        return [measure for measure in named if measure.family != "judged"] or list(measures[:1])
+    cutoffs = [measure.k for measure in measures if measure.k]
     cutoff = DECIDING_CUTOFF if DECIDING_CUTOFF in cutoffs else max(cutoffs, default=None)
-    found = {one.family: one for one in measures if one.k == cutoff and not one.options}
-    return [found[family] for family in DECIDING_FAMILIES if family in found] or list(measures[-1:])
+    by_family = {measure.family: measure for measure in measures if measure.k == cutoff and not measure.options}
+    return [by_family[family] for family in DECIDING_FAMILIES if family in by_family] or list(measures[-1:])
 
 
 def _contradictions(file: BenchFile, points: Sequence[Point], measures: Sequence[Measure]) -> Iterator[str]:
@@ -284,7 +286,7 @@ def _contradictions(file: BenchFile, points: Sequence[Point], measures: Sequence
     for name in [*names, *file.systems]:
         if not (re.match(ID_PATTERN, name) and name.isprintable() and len(name) <= 200):
             yield f"systems: {name!r} is not a valid name; use letters, digits and marks without white space"
-    deepest = max((one.k for one in measures if one.k), default=0)
+    deepest = max((measure.k for measure in measures if measure.k), default=0)
     if file.depth is not None and deepest > file.depth:
         yield f"depth: {file.depth} results are fewer than the cutoff {deepest} asks for"
     if file.baseline is not None and file.baseline not in names:
@@ -384,7 +386,7 @@ def _label(chosen: Mapping[str, Any]) -> str:
 
 def _value(value: object) -> str:
     if isinstance(value, list):
-        return ":".join(_value(one) for one in value)
+        return ":".join(_value(part) for part in value)
     text = str(value).lower() if isinstance(value, bool) else str(value)
     text = "".join("_" if character.isspace() else character for character in text)
     return text if len(text) <= _LONGEST_VALUE else "…" + text[1 - _LONGEST_VALUE :]

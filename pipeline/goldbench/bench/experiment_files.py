@@ -97,9 +97,9 @@ def make_folders(folder: Path) -> None:
     Raises:
         OutputError: They cannot be made.
     """
-    for one in (folder / RUNS, folder / TIMES):
-        with explained(one):
-            one.mkdir(parents=True, exist_ok=True)
+    for subfolder in (folder / RUNS, folder / TIMES):
+        with explained(subfolder):
+            subfolder.mkdir(parents=True, exist_ok=True)
 
 
 def write_tables(folder: Path, records: Mapping[str, Record], texts: Mapping[str, str]) -> None:
@@ -139,7 +139,7 @@ def fingerprint_of(
     shaping = {
         "goldbench": __version__,
         "settings": own,
-        "files": [_contents(one, bench.folder) for one in own.values()],
+        "files": [_contents(system_settings, bench.folder) for system_settings in own.values()],
         "model": {key: model[key] for key in ("name", "base_url", "embedding", "dimensions")},
         "depth": bench.depth,
         "queries": queries,
@@ -157,36 +157,38 @@ def parts_with_settings(settings: Mapping[str, SystemSettings], name: str, folde
         folder: Paths in it are given relative to it, so that they are the same on another machine.
     """
     return {
-        one: {key: _below(value, folder) for key, value in settings[one].model_dump(mode="json", by_alias=True).items()}
-        for one in reached([name], settings)
+        part: {
+            key: _below(value, folder) for key, value in settings[part].model_dump(mode="json", by_alias=True).items()
+        }
+        for part in reached([name], settings)
     }
 
 
 def _below(value: object, folder: Path) -> object:
     if isinstance(value, list):
-        return [_below(one, folder) for one in value]
+        return [_below(item, folder) for item in value]
     return value.removeprefix(f"{folder}{os.sep}") if isinstance(value, str) else value
 
 
 def digest(texts: Mapping[str, str]) -> str:
     """Return the SHA-256 of texts by id, whatever their order."""
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     for key in sorted(texts):
         for part in (key, texts[key]):
             data = part.encode("utf-8", "surrogatepass")
-            found.update(b"%d:" % len(data) + data)
-    return found.hexdigest()
+            hashed.update(b"%d:" % len(data) + data)
+    return hashed.hexdigest()
 
 
 def _contents(table: Mapping[str, Any], folder: Path) -> list[str]:
     """Return the digests of the files that settings name, and of a Python module if it can be found."""
     digests = []
     for value in table.values():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, str) and "\n" not in one and len(one) < 1000:
-                is_function = table.get("kind") == "python" and ":" in one
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, str) and "\n" not in item and len(item) < 1000:
+                is_function = table.get("kind") == "python" and ":" in item
                 # A path of the command line begins here, a path of a file beside that file.
-                paths = _modules(one, folder) if is_function else dict.fromkeys((folder / one, Path.cwd() / one))
+                paths = _modules(item, folder) if is_function else dict.fromkeys((folder / item, Path.cwd() / item))
                 try:
                     digests += [sha256_of(path) for path in paths if path.is_file()]
                 except (OSError, ValueError):

@@ -24,7 +24,7 @@ from goldbench.systems import Systems
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class SearchCorpus:
     """Passages by id, their number and digest, and the judgments that belong to them.
 
     ``lost`` are the queries whose evidence no passage holds.
@@ -39,7 +39,7 @@ class Corpus:
     @classmethod
     def of(
         cls, passages: Mapping[str, str], qrels: Mapping[str, Mapping[str, int]], lost: Sequence[str] = ()
-    ) -> Corpus:
+    ) -> SearchCorpus:
         """Return passages with their number and digest.
 
         Args:
@@ -51,14 +51,14 @@ class Corpus:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class SearchTexts:
     """The judged queries by id, in the order of their ids, and the passages of the gold set."""
 
     gold: Gold
     queries: Mapping[str, str]
-    own: Corpus
+    own: SearchCorpus
 
-    def corpus(self, cut: Cut | None) -> Corpus:
+    def corpus(self, cut: Cut | None) -> SearchCorpus:
         """Return the gold set's own passages, or those of another cut with judgments projected from the evidence.
 
         Raises:
@@ -69,12 +69,12 @@ class Texts:
         from goldbench.goldset.projection import rechunk
 
         path = self.gold.path
-        found = rechunk(path if path.is_dir() else path.parent, size=cut.size, overlap=cut.overlap)
-        qrels = {query_id: found.qrels.get(query_id, {}) for query_id in self.gold.qrels}
-        return Corpus.of(found.corpus, qrels, found.lost)
+        rechunked = rechunk(path if path.is_dir() else path.parent, size=cut.size, overlap=cut.overlap)
+        qrels = {query_id: rechunked.qrels.get(query_id, {}) for query_id in self.gold.qrels}
+        return SearchCorpus.of(rechunked.corpus, qrels, rechunked.lost)
 
 
-def texts_of(bench: Bench, gold: Gold) -> Texts:
+def texts_of(bench: Bench, gold: Gold) -> SearchTexts:
     """Return the texts of an experiment.
 
     Raises:
@@ -83,11 +83,11 @@ def texts_of(bench: Bench, gold: Gold) -> Texts:
     queries, passages = texts_to_search(gold, bench.file.conversation)
     refuse_blanks(gold, (*queries, *passages))
     order = [*sorted(gold.qrels.keys() & queries.keys()), *gold.unanswerable()]
-    return Texts(gold, {query_id: queries[query_id] for query_id in order}, Corpus.of(passages, gold.qrels))
+    return SearchTexts(gold, {query_id: queries[query_id] for query_id in order}, SearchCorpus.of(passages, gold.qrels))
 
 
 @dataclass(slots=True)
-class Outcome:
+class SearchOutcome:
     """What was done.
 
     ``measured`` are the finished runs by system, of which ``kept`` were made earlier. ``corpora`` are what was searched
@@ -95,15 +95,15 @@ class Outcome:
     """
 
     measured: dict[Point, SystemMeasurement] = field(default_factory=dict)
-    corpora: dict[Cut | None, Corpus] = field(default_factory=dict)
+    corpora: dict[Cut | None, SearchCorpus] = field(default_factory=dict)
     empty: dict[str, int] = field(default_factory=dict)
     failures: list[FailedSystem] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
 
 def run_all(
-    bench: Bench, systems: Systems, texts: Texts, *, folder: Path, progress: Progress, again: bool = False
-) -> Outcome:
+    bench: Bench, systems: Systems, texts: SearchTexts, *, folder: Path, progress: Progress, again: bool = False
+) -> SearchOutcome:
     """Measure every system whose finished run is not in the folder already.
 
     Args:
@@ -118,7 +118,7 @@ def run_all(
         InputError: The documents cannot be cut anew.
         OutputError: A file cannot be written.
     """
-    outcome = Outcome()
+    outcome = SearchOutcome()
     queries = digest(texts.queries)
     for cut in dict.fromkeys(point.cut for point in bench.points):  # cut by cut, so that each corpus is held once
         corpus = texts.corpus(cut)
@@ -146,7 +146,7 @@ def run_all(
 
 
 def measure(
-    bench: Bench, systems: Systems, name: str, queries: Mapping[str, str], corpus: Corpus, *, step: Step
+    bench: Bench, systems: Systems, name: str, queries: Mapping[str, str], corpus: SearchCorpus, *, step: Step
 ) -> tuple[dict[str, dict[str, float]], Timing]:
     """Index, warm up, then search with one query at a time; return the run and the times.
 
@@ -181,7 +181,7 @@ def measure(
         run[query_id] = match.get(query_id, {})
         step.advance(1)
     embedding = indexing.parts.get("embed", 0.0)
-    latencies = parts_of([one.total for one in took], [one.parts for one in took])
+    latencies = parts_of([times.total for times in took], [times.parts for times in took])
     timing = Timing(
         index_s=round(max(0.0, indexing.total - embedding), 6),
         index_embed_s=round(embedding, 6),

@@ -9,13 +9,13 @@ from pathlib import Path
 from goldbench import __version__
 from goldbench.bench.bench_file import Bench
 from goldbench.bench.experiment_files import RUNS, make_folders, parts_with_settings, run_path
-from goldbench.bench.search import Outcome, run_all, texts_of
+from goldbench.bench.search import SearchOutcome, run_all, texts_of
 from goldbench.formats.runs.trec import read_run
 from goldbench.goldset.gold_path import notice_of
 from goldbench.measures.result import Result
 from goldbench.measures.statistics.comparison import scorecard
 from goldbench.ports import Progress
-from goldbench.records.experiment import Chunking, Experiment, Measurable, Timings
+from goldbench.records.experiment import Experiment, Measurable, OtherChunking, Timings
 from goldbench.records.scorecard import Method, Scorecard
 from goldbench.retrieval.system_settings import SystemSettings
 from goldbench.score.runs import Gold, load_run, score_results
@@ -27,7 +27,7 @@ from goldbench.text.display import queries
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TrialFigures:
     """The figures of an experiment (None if no system could be measured), the times, and what failed or was kept.
 
     ``results`` are the values of every query by system.
@@ -35,7 +35,7 @@ class Found:
 
     experiment: Experiment | None
     timings: Timings
-    outcome: Outcome
+    outcome: SearchOutcome
     results: Mapping[str, Result] = field(default_factory=dict)
 
 
@@ -48,7 +48,7 @@ def conduct(
     progress: Progress,
     again: bool = False,
     replay: bool = False,
-) -> Found:
+) -> TrialFigures:
     """Return the figures of an experiment; every run is in the folder as soon as it is complete.
 
     Args:
@@ -80,9 +80,11 @@ def conduct(
         outcome = run_all(bench, systems, texts, folder=folder, progress=progress, again=again)
         timings = Timings(timings={point.name: known.timing for point, known in outcome.measured.items()})
         if not outcome.measured:
-            return Found(None, timings, outcome)
+            return TrialFigures(None, timings, outcome)
         results = results_of(bench, gold, outcome, texts.queries, folder=folder)
-    return Found(experiment_of(bench, gold, outcome, results, settings=systems.settings), timings, outcome, results)
+    return TrialFigures(
+        experiment_of(bench, gold, outcome, results, settings=systems.settings), timings, outcome, results
+    )
 
 
 MOST_COMPARED = 40
@@ -90,7 +92,7 @@ MOST_COMPARED = 40
 
 
 def results_of(
-    bench: Bench, gold: Gold, outcome: Outcome, query_ids: Iterable[str], *, folder: Path
+    bench: Bench, gold: Gold, outcome: SearchOutcome, query_ids: Iterable[str], *, folder: Path
 ) -> dict[str, Result]:
     """Return the result of every measured system by the judgments of the passages it searched; count empty results.
 
@@ -118,7 +120,12 @@ def results_of(
 
 
 def experiment_of(
-    bench: Bench, gold: Gold, outcome: Outcome, results: Mapping[str, Result], *, settings: Mapping[str, SystemSettings]
+    bench: Bench,
+    gold: Gold,
+    outcome: SearchOutcome,
+    results: Mapping[str, Result],
+    *,
+    settings: Mapping[str, SystemSettings],
 ) -> Experiment:
     """Return the figures of at least one system.
 
@@ -135,7 +142,7 @@ def experiment_of(
         Measurable(
             system=name,
             settings=parts_with_settings(settings, point.system, bench.folder),
-            chunking=Chunking(size=point.cut.size, overlap=point.cut.overlap) if point.cut else None,
+            chunking=OtherChunking(size=point.cut.size, overlap=point.cut.overlap) if point.cut else None,
             passages=outcome.corpora[point.cut].count,
             run=f"{RUNS}/{run_path(Path(), name).name}",
             run_sha256=outcome.measured[point].run_sha256,
@@ -143,7 +150,7 @@ def experiment_of(
         for name, point in ((system.system, points[system.system]) for system in card.systems)
     ]
     return Experiment(
-        compared=tuple(one.name for one in bench.compared),
+        compared=tuple(measure.name for measure in bench.compared),
         baseline=bench.file.baseline,
         depth=bench.depth,
         card=card,
@@ -157,7 +164,7 @@ def experiment_of(
 
 def _card(bench: Bench, gold: Gold, results: Mapping[str, Result]) -> Scorecard:
     """Return the scorecard of all measures, the best system by the first compared measure first."""
-    compared = [one.name for one in bench.compared]
+    compared = [compared_measure.name for compared_measure in bench.compared]
     is_tested = bench.file.baseline is not None or len(results) <= MOST_COMPARED
     return scorecard(
         results,
@@ -173,11 +180,11 @@ def _card(bench: Bench, gold: Gold, results: Mapping[str, Result]) -> Scorecard:
 
 def _searched(bench: Bench, gold: Gold) -> Iterator[str]:
     """Yield what was searched for conversations, if there are any."""
-    if told := told_of_conversations(len(conversations(gold)), bench.file.conversation):
-        yield told
+    if note := told_of_conversations(len(conversations(gold)), bench.file.conversation):
+        yield note
 
 
-def _notes(bench: Bench, outcome: Outcome) -> Iterator[str]:
+def _notes(bench: Bench, outcome: SearchOutcome) -> Iterator[str]:
     """Yield what a reader must know beside the figures, a line each."""
     points = list(outcome.measured)
     for name, count in outcome.empty.items():

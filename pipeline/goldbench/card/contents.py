@@ -21,7 +21,7 @@ from goldbench.goldset.gold_path import notice_of
 from goldbench.measures.evaluation import results_of
 from goldbench.measures.names import parse_measure
 from goldbench.records.calibrated import CorrectedRanking
-from goldbench.records.set_card import Card, Figure, State
+from goldbench.records.set_card import Card, Figure, FigureState
 from goldbench.records.set_verdict import SetVerdict
 from goldbench.report.card_text import markdown
 from goldbench.score.runs import Gold, load_run, score_results
@@ -76,10 +76,14 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
 
 def _without_verdict(figure: Figure, count: int) -> Figure:
     """Return a figure without its verdict: shares of very few queries tell nothing about the set."""
-    if figure.section == JUDGE or figure.name in {SIZE, POWER} or figure.state not in {State.OK, State.WARN}:
+    if (
+        figure.section == JUDGE
+        or figure.name in {SIZE, POWER}
+        or figure.state not in {FigureState.OK, FigureState.WARN}
+    ):
         return figure
     meaning = f"{figure.meaning} The set has {query_count(count)}, too few for a verdict."
-    return figure.model_copy(update={"state": State.INFO, "threshold": None, "meaning": meaning})
+    return figure.model_copy(update={"state": FigureState.INFO, "threshold": None, "meaning": meaning})
 
 
 def write_card(folder: Path, card: Card) -> tuple[Path, Path]:
@@ -151,12 +155,12 @@ def _ranking(gold: Gold, makers: Makers, names: Sequence[str]) -> tuple[Correcte
     """
     if not makers.reviewed or makers.basis.judged_by != "model" or len(names) < 2:
         return None, ""
-    from goldbench.review.corrected_scores import Reading, calibrate
+    from goldbench.review.corrected_scores import ScoreSettings, calibrate
 
     runs = {name: path for name, path in GoldFolder(gold.path).named_runs().items() if name in names}
     try:
         loaded = {name: load_run(path) for name, path in runs.items()}
-        found = calibrate(gold, loaded, [parse_measure(MEASURE)], ledger=None, reading=Reading())
+        calibrated = calibrate(gold, loaded, [parse_measure(MEASURE)], ledger=None, reading=ScoreSettings())
     except GoldbenchError as error:
         return None, str(error)
-    return found.ranking.get(MEASURE), ""
+    return calibrated.ranking.get(MEASURE), ""

@@ -141,5 +141,5 @@ def _runs(folder: GoldFolder, gold: Gold) -> tuple[dict[str, dict[str, list[str]
         except GoldbenchError:
             unreadable.append(path.name)
         else:
-            runs[name] = {query_id: [one.doc_id for one in top] for query_id, top in retrieved.items()}
+            runs[name] = {query_id: [result.doc_id for result in top] for query_id, top in retrieved.items()}
     return runs, unreadable

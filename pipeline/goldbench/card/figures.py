@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from goldbench.records.set_card import Figure, State, Value
+from goldbench.records.set_card import Figure, FigureState, Value
 
 DIGITS = 4
 """Decimal places of a figure; beyond them figures of retrieval differ between machines."""
@@ -20,7 +20,7 @@ def figure(
     unit: str = "",
     values: Mapping[str, Value] | None = None,
     items: Sequence[str] = (),
-    limit: tuple[str | None, bool | State] = (None, State.INFO),
+    limit: tuple[str | None, bool | FigureState] = (None, FigureState.INFO),
 ) -> Figure:
     """Return a figure, its numbers rounded.
 
@@ -43,7 +43,7 @@ def figure(
         values={writable(key): _rounded(item) for key, item in (values or {}).items()},
         items=[writable(item) for item in items],
         threshold=threshold,
-        state=state if isinstance(state, State) else State.OK if state else State.WARN,
+        state=state if isinstance(state, FigureState) else FigureState.OK if state else FigureState.WARN,
         meaning=writable(meaning),
     )
 
@@ -56,7 +56,7 @@ def absent(section: str, name: str, reason: str) -> Figure:
         name: As in `figure`.
         reason: Why the figure is absent, one line.
     """
-    return Figure(section=section, name=name, state=State.ABSENT, meaning=writable(reason))
+    return Figure(section=section, name=name, state=FigureState.ABSENT, meaning=writable(reason))
 
 
 def writable(text: str) -> str:

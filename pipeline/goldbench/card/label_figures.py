@@ -18,7 +18,7 @@ from goldbench.measures.statistics.guardrails import failed_guardrails, guardrai
 from goldbench.records.guardrail import GuardrailVerdict
 from goldbench.records.judgment import Canary
 from goldbench.records.manifest import CanaryVerdict
-from goldbench.records.set_card import Figure, State, Value
+from goldbench.records.set_card import Figure, FigureState, Value
 from goldbench.report.agreement_text import guardrail_text
 from goldbench.stages.canaries import (
     FAIL_ABOVE,
@@ -38,7 +38,11 @@ MOST_LISTED = 20
 _MOST_NAMED = 3
 """Files named that are no runs."""
 _DO_NOT_USE = ": do not use this judge."
-_STATES = {CanaryVerdict.PASSED: State.OK, CanaryVerdict.WARNING: State.WARN, CanaryVerdict.FAILED: State.FAIL}
+_STATES = {
+    CanaryVerdict.PASSED: FigureState.OK,
+    CanaryVerdict.WARNING: FigureState.WARN,
+    CanaryVerdict.FAILED: FigureState.FAIL,
+}
 
 
 def label_figures(material: DescribedSet, baselines: Baselines) -> Iterator[Figure]:
@@ -69,9 +73,9 @@ def _solved(material: DescribedSet, baselines: Baselines) -> Iterator[Figure]:
         return
     solvers = Counter[str]()
     for ranked in baselines.ranked.values():
-        solvers.update(one for one, ids in ranked.items() if ids and ids[0] in material.relevant(one))
-    by_all = [one for one in baselines.query_ids if solvers[one] == len(baselines.names)]
-    by_none = [one for one in baselines.query_ids if not solvers[one]]
+        solvers.update(query_id for query_id, ids in ranked.items() if ids and ids[0] in material.relevant(query_id))
+    by_all = [query_id for query_id in baselines.query_ids if solvers[query_id] == len(baselines.names)]
+    by_none = [query_id for query_id in baselines.query_ids if not solvers[query_id]]
     easy = "Queries that every baseline solves at rank 1 are too easy to tell systems apart."
     hard = "Queries that no baseline solves at rank 1 are hard, wrong, or have relevant passages without a label."
     for name, solved, most, meaning in ((names[0], by_all, 0.40, easy), (names[1], by_none, 0.20, hard)):
@@ -104,7 +108,7 @@ def _positives(material: DescribedSet) -> Figure:
             "share with none": counts.count(0) / len(counts),
             "most": max(counts),
         },
-        limit=("> 1.3 once a pool is judged (judgement)", mean > 1.3) if material.graded else (None, State.INFO),
+        limit=("> 1.3 once a pool is judged (judgement)", mean > 1.3) if material.graded else (None, FigureState.INFO),
     )
 
 
@@ -188,7 +192,7 @@ def _judge_checks(material: DescribedSet) -> Iterator[Figure]:
             "canaries",
             accepted / planted,
             f"Judge check: accepted {accepted:,} of {planted:,} planted fakes (graded them 2 or 3)"
-            + (_DO_NOT_USE if state is State.FAIL else "."),
+            + (_DO_NOT_USE if state is FigureState.FAIL else "."),
             unit="share of fakes graded 2 or 3",
             values=values,
             limit=(f"<= {WARN_ABOVE:g}, fails above {FAIL_ABOVE:g}", state),
@@ -207,7 +211,7 @@ def _judge_checks(material: DescribedSet) -> Iterator[Figure]:
         "evidence alone",
         recognised / shown,
         f"Judge check: recognised {recognised:,} of {shown:,} planted answers (sentences that answer their query)"
-        + (_DO_NOT_USE if state is State.FAIL else "."),
+        + (_DO_NOT_USE if state is FigureState.FAIL else "."),
         unit="share graded 2 or 3",
         limit=(f">= {WARN_BELOW:g}, fails below {FAIL_BELOW:g}", state),
     )
@@ -217,20 +221,22 @@ def _guardrails(material: DescribedSet) -> Figure:
     """Return how many guardrails the judge failed, and each of them in words."""
     grading = material.manifest.grading if material.manifest else None
     known = (grading.guardrails if grading else []) or guardrails(material.judgments)
-    tested = [one for one in known if one.verdict is not GuardrailVerdict.ABSENT]
+    tested = [guardrail for guardrail in known if guardrail.verdict is not GuardrailVerdict.ABSENT]
     if not tested:
         return absent(JUDGE, "guardrails", "the judge was shown no pair made up to test it")
     failed = failed_guardrails(tested)
-    passed = sum(one.verdict is GuardrailVerdict.PASSED for one in tested)
-    state = State.FAIL if failed else State.OK if passed == len(tested) else State.INFO
+    passed = sum(guardrail.verdict is GuardrailVerdict.PASSED for guardrail in tested)
+    state = FigureState.FAIL if failed else FigureState.OK if passed == len(tested) else FigureState.INFO
     return figure(
         JUDGE,
         "guardrails",
         len(failed),
         f"Known ways to fool a judge: {passed} of {len(tested)} passed, {len(failed)} failed, the others are not "
-        "decided by so few pairs. " + "; ".join(f"{one.probe}: {guardrail_text(one)}" for one in known) + ".",
+        "decided by so few pairs. "
+        + "; ".join(f"{guardrail.probe}: {guardrail_text(guardrail)}" for guardrail in known)
+        + ".",
         unit="guardrails failed",
-        values={one.probe: one.rate for one in tested},
+        values={guardrail.probe: guardrail.rate for guardrail in tested},
         limit=("0 failed, and all decided", state),
     )
 

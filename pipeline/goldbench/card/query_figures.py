@@ -10,7 +10,7 @@ from goldbench.card.described_set import DescribedSet
 from goldbench.card.figures import absent, figure
 from goldbench.measures.statistics.intervals import bootstrap_intervals
 from goldbench.measures.statistics.word_order import MOST_PASSAGES, query_orders
-from goldbench.records.set_card import Figure, State, Value
+from goldbench.records.set_card import Figure, FigureState, Value
 from goldbench.stages.check.overlap import copied_run, overlap
 from goldbench.stages.check.single_checks import SHORTEST_COPIED_RUN
 from goldbench.text.display import queries as query_count
@@ -81,7 +81,11 @@ def _overlap(material: DescribedSet) -> Figure:
     mean = float(np.mean(shares))
     values: dict[str, Value] = {"p10": float(np.percentile(shares, 10)), "p90": float(np.percentile(shares, 90))}
     sources = {query_id: material.source(query_id) for query_id in material.queries}
-    runs = [copied_run(material.queries[one], material.corpus[source]) for one, source in sources.items() if source]
+    runs = [
+        copied_run(material.queries[asked_id], material.corpus[source])
+        for asked_id, source in sources.items()
+        if source
+    ]
     if runs:
         values["longest copied run, words"] = max(runs)
         values[f"queries that copy {SHORTEST_COPIED_RUN} or more words"] = sum(
@@ -96,7 +100,7 @@ def _overlap(material: DescribedSet) -> Figure:
         "favours word matching.",
         unit="share of content words, mean",
         values=values,
-        limit=("<= 0.70, warning above 0.80", State.INFO if 0.70 < mean <= 0.80 else mean <= 0.70),
+        limit=("<= 0.70, warning above 0.80", FigureState.INFO if 0.70 < mean <= 0.80 else mean <= 0.70),
     )
 
 
@@ -135,6 +139,6 @@ def natural_order(material: DescribedSet, *, seed: int) -> Figure:
         items=[query_id for _, query_id in unusual[:20]],
         limit=(
             f">= {OK_FROM:.2f}, failed below {FAIL_BELOW:.2f}",
-            State.FAIL if mean < FAIL_BELOW else mean >= OK_FROM,
+            FigureState.FAIL if mean < FAIL_BELOW else mean >= OK_FROM,
         ),
     )

@@ -13,7 +13,7 @@ from goldbench.card.figures import absent, figure
 from goldbench.measures.statistics.detectable import queries_needed
 from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS, split_halves, tau_b_rows
 from goldbench.measures.statistics.significance import power
-from goldbench.records.set_card import Figure, State, Value
+from goldbench.records.set_card import Figure, FigureState, Value
 from goldbench.text.display import queries as query_count
 
 RANKINGS = "rankings"
@@ -115,5 +115,5 @@ def _stability(material: DescribedSet, baselines: Baselines, seed: int) -> Figur
         f"{_NOT_YOURS}{_CHANCE if material.simulated else ''}",
         unit=TAU,
         values={"2.5 %": float(low), "97.5 %": float(high), "systems": len(baselines.names), "queries in a half": half},
-        limit=(None, State.INFO) if material.simulated and settled else (">= 0.8", settled),
+        limit=(None, FigureState.INFO) if material.simulated and settled else (">= 0.8", settled),
     )

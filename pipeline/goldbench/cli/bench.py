@@ -21,7 +21,7 @@ from goldbench.text.display import amount, one_line, shell_command
 from goldbench.text.display import queries as count_of
 
 if TYPE_CHECKING:
-    from goldbench.bench.trial import Found
+    from goldbench.bench.trial import TrialFigures
     from goldbench.records.experiment import Experiment
 
 
@@ -92,7 +92,9 @@ def bench(
         raise typer.Exit(DONE_IN_PART)
 
 
-def _show_experiment(experiment: Experiment, trial: Found, folder: str | None, *, wide: bool, named: bool) -> None:
+def _show_experiment(
+    experiment: Experiment, trial: TrialFigures, folder: str | None, *, wide: bool, named: bool
+) -> None:
     """Print the verdict, the figures, the tests and the doubts."""
     from goldbench.report import experiment_text as report
     from goldbench.report.scorecard_text import first_lines, further_lines, method_line
@@ -117,7 +119,7 @@ def _show_experiment(experiment: Experiment, trial: Found, folder: str | None, *
         screen.show("", report.timing_line(trial.timings), method_line(card))
 
 
-def _show_pairs(experiment: Experiment, trial: Found, folder: str | None, *, wide: bool) -> None:
+def _show_pairs(experiment: Experiment, trial: TrialFigures, folder: str | None, *, wide: bool) -> None:
     from goldbench.report import experiment_text as report
     from goldbench.report.scorecard_text import main_pair_rows, pair_rows
 
@@ -136,7 +138,7 @@ def _show_pairs(experiment: Experiment, trial: Found, folder: str | None, *, wid
 
 
 def _write_experiment(
-    experiment: Experiment, trial: Found, folder: Path, html: Path | None, command: str | None
+    experiment: Experiment, trial: TrialFigures, folder: Path, html: Path | None, command: str | None
 ) -> None:
     from goldbench.bench.experiment_files import write_tables
     from goldbench.formats.runs.scorecard_files import write_whole

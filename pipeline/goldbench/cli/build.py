@@ -23,8 +23,8 @@ from goldbench.text.display import amount, queries
 if TYPE_CHECKING:
     from goldbench.config import Config
     from goldbench.formats.documents.encodings import Encodings
-    from goldbench.formats.documents.site_lines import LeftOut
-    from goldbench.generate.flow import Result
+    from goldbench.formats.documents.site_lines import LeftOutLines
+    from goldbench.generate.flow import FinishedBuild
     from goldbench.generate.renewal import Renewal
     from goldbench.grade.build_order import BuildOrder
     from goldbench.grade.users_build import UsersOrder
@@ -160,7 +160,7 @@ def chunk(
     from goldbench.report.build_text import passed_over
 
     failures: list[GoldbenchError] = []
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutLines] = []
     encodings: list[Encodings] = []
 
     def on_failure(error: GoldbenchError) -> None:
@@ -259,7 +259,7 @@ def _show_renewal(renewal: Renewal, manifest: Manifest, out: Path) -> None:
     screen.note(*warnings, style="yellow")
 
 
-def _report(result: Result, out: Path, config: Config) -> None:
+def _report(result: FinishedBuild, out: Path, config: Config) -> None:
     from goldbench.generate.books import warning
     from goldbench.records.manifest import UNREADABLE
     from goldbench.report.build_text import funnel, mixture, shortfall, spending, unreached

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from goldbench.config import Config
     from goldbench.explore.decline_rates import RetrievedQuestions
     from goldbench.explore.dialogue import Chat, Dialogue
-    from goldbench.explore.log_coverage import Comparison
+    from goldbench.explore.log_coverage import LogComparison
     from goldbench.explore.log_reader import How
     from goldbench.ports import Retriever
     from goldbench.systems import Systems
@@ -335,7 +335,7 @@ def _vectors(name: str | None, config: Path | None, store: Path, *, replay: bool
         yield opened
 
 
-def _plan_reading(compared: Comparison, reader: How, systems: Sequence[Retriever], form: str) -> None:
+def _plan_reading(compared: LogComparison, reader: How, systems: Sequence[Retriever], form: str) -> None:
     """Print what reading would take at most."""
     from goldbench.explore.log_reader import plan_undecided
     from goldbench.report.build_text import plan_rows
@@ -350,7 +350,7 @@ def _plan_reading(compared: Comparison, reader: How, systems: Sequence[Retriever
     screen.show(*plan_notes(stages, queries=count, model=reader.config.model.name or ""))
 
 
-def _coverage(compared: Comparison, reader: How | None, systems: Sequence[Retriever]) -> tuple[dict[str, Any], bool]:
+def _coverage(compared: LogComparison, reader: How | None, systems: Sequence[Retriever]) -> tuple[dict[str, Any], bool]:
     """Return the report, and whether everything was read; print what reading took."""
     from goldbench.explore.passage_pool import looked_up
 

@@ -24,7 +24,7 @@ from goldbench.text.display import amount, brief, queries
 
 if TYPE_CHECKING:
     from goldbench.measures.result import Result
-    from goldbench.measures.statistics.regression import Check
+    from goldbench.measures.statistics.regression import GateCheck
     from goldbench.records.scorecard import Baseline, HistoryEntry
     from goldbench.score.demands import Demands
 
@@ -84,11 +84,11 @@ def gate(
     runs = named_runs([run])
     _check_printed(markdown, github=github)
     files = {"--junit": junit, "--markdown": None if markdown in {None, "-"} else Path(markdown)}
-    check_apart({"--baseline": baseline, **files}, [gold, *(one.path for one in runs.values())])
+    check_apart({"--baseline": baseline, **files}, [gold, *(item.path for item in runs.values())])
     check_apart(files, [baseline] if baseline else [])
     loaded = load_gold(gold)
     compared = comparable(before, loaded, common_queries=common_queries) if before else None
-    named = [one.name for one in chosen(measure, None, loaded)] if measure else []
+    named = [item.name for item in chosen(measure, None, loaded)] if measure else []
     demands = Demands(
         minimums=lowest_means(minimum or [], loaded.level, target=target),
         drops=allowed_drops(max_drop or [], before, named, loaded.level) if before else {},
@@ -120,7 +120,7 @@ class _Outcome:
     gold: Gold
     system: str
     result: Result
-    checks: Sequence[Check]
+    checks: Sequence[GateCheck]
     compared: Baseline | None
 
 
@@ -266,10 +266,10 @@ def record(
     known = read_history(history)
     fixed = read_record(baseline, Baseline).means() if baseline else None
     runs = named_runs(run)
-    check_apart({"--html": html, "--history": history}, [gold, *(one.path for one in runs.values())])
+    check_apart({"--html": html, "--history": history}, [gold, *(item.path for item in runs.values())])
     loaded = load_gold(gold)
     lowest = lowest_means(alert_below or [], loaded.level, option="alert_below")
-    measures = {one.name: one for one in chosen(measure or list(DECIDING), None, loaded)}
+    measures = {item.name: item for item in chosen(measure or list(DECIDING), None, loaded)}
     measures |= {name: parse_measure(name) for name in lowest}
     results = score_all(loaded, runs, list(measures.values()), missing=missing, scores=scores, match=match)
     page = _path_from(history, html) if html else None

@@ -20,7 +20,7 @@ from goldbench.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 if TYPE_CHECKING:
     from goldbench.config import Config
     from goldbench.formats.feedback_files import Vote
-    from goldbench.grade.session import GradeOptions, GradingResult
+    from goldbench.grade.session import GradingRequest, GradingResult
 
 Force = Annotated[bool, options.Judging("--force", help="Use the grades of a judge that fails the judge checks.")]
 
@@ -57,14 +57,14 @@ def grade(
 
     Example: goldbench grade runs/mine --model qwen3
     """
-    from goldbench.grade.session import GradeOptions
+    from goldbench.grade.session import GradingRequest
 
     people = None
     if again:
         from goldbench.review.people import grades_of_people  # needs an extra
 
         people = grades_of_people(folder, ledger)
-    how = GradeOptions(
+    how = GradingRequest(
         runs=tuple(run or ()),
         replay=replay,
         batch=batch,
@@ -98,14 +98,14 @@ def topup(
 
     Example: goldbench topup runs/mine --run new=new.trec
     """
-    from goldbench.grade.session import GradeOptions
+    from goldbench.grade.session import GradingRequest
 
     kept = decisions_kept(folder, ledger)
-    how = GradeOptions(tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force, decisions=kept)
+    how = GradingRequest(tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force, decisions=kept)
     _grade(folder, settings, answers, how, dry_run=dry_run)
 
 
-def _grade(folder: Path, config: Config, answers: Path | None, how: GradeOptions, *, dry_run: bool) -> None:
+def _grade(folder: Path, config: Config, answers: Path | None, how: GradingRequest, *, dry_run: bool) -> None:
     from goldbench.generate.writers import check_replay
     from goldbench.grade.session import preview_grading, run_grading
     from goldbench.report.build_text import plan_rows

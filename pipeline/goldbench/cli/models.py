@@ -23,7 +23,7 @@ from goldbench.text.display import amount, cut, dollars, printable
 
 if TYPE_CHECKING:
     from goldbench.config import Config
-    from goldbench.generate.diagnosis import Finding
+    from goldbench.generate.diagnosis import Examination
 
 _USUAL_MEGABYTES = 4000
 """The free memory of a machine that does not tell it."""
@@ -78,7 +78,7 @@ def doctor(
         raise typer.Exit(NEGATIVE)
 
 
-def _show_findings(findings: Iterable[Finding]) -> bool:
+def _show_findings(findings: Iterable[Examination]) -> bool:
     """Print the findings, and return whether none of them is bad."""
     marks = {True: "ok  ", False: "bad ", None: "    "}
     listed = list(findings)
@@ -171,7 +171,7 @@ def list_prompts(folder: PromptFolder = None) -> None:
     """
     loaded = [load(name, folder) for name in available()]
     screen.show(*(f"{prompt.id}  {prompt.sha256[:12]}  {prompt.description}" for prompt in loaded), indent="  ")
-    records = [{"id": one.id, "sha256": one.sha256, "description": one.description} for one in loaded]
+    records = [{"id": item.id, "sha256": item.sha256, "description": item.description} for item in loaded]
     screen.add(prompts=records)
 
 

@@ -169,7 +169,11 @@ def with_declared_options(command: Callable[..., Any]) -> Callable[..., Any]:
     if "settings" in own:
         added["config"] = ConfigFile
     parameters = [
-        *(one.replace(kind=one.KEYWORD_ONLY) for one in own.values() if one.name not in {"settings", "given"}),
+        *(
+            own_parameter.replace(kind=own_parameter.KEYWORD_ONLY)
+            for own_parameter in own.values()
+            if own_parameter.name not in {"settings", "given"}
+        ),
         *(
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=added[name])
             for name in added

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from goldbench.records.review_event import Lane
     from goldbench.review.assignment import Team
     from goldbench.review.ledger import Ledger
-    from goldbench.review.page_server import Place
+    from goldbench.review.page_server import PageSettings
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import OpenReview
     from goldbench.workbench.workbench_server import WorkbenchSettings
@@ -101,7 +101,7 @@ def serve(
     Example: goldbench review runs/mine
     """
     from goldbench.review.assignment import team_of
-    from goldbench.review.page_server import Place, serve_page
+    from goldbench.review.page_server import PageSettings, serve_page
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import opened, review_page
 
@@ -110,7 +110,7 @@ def serve(
     )
     with opened(folder, ledger, settings) as review:
         team = team_of(_annotators(annotator, review.ledger), _checked_names(lead, "--lead"))
-        place = Place(
+        place = PageSettings(
             annotators=team.annotators,
             team=team,
             port=PORT if port is None else port,
@@ -175,7 +175,7 @@ def _describe(review: OpenReview) -> None:
     screen.explain(f"Decisions are kept in {review.ledger.name}.")
 
 
-def _explain(settings: QueueSettings, place: Place, team: Team) -> None:
+def _explain(settings: QueueSettings, place: PageSettings, team: Team) -> None:
     from goldbench.llm.connections import is_loopback
 
     if place.network and not is_loopback(place.host):
@@ -362,7 +362,7 @@ def open_(
         return
     from goldbench.report.named_queries import PORT
     from goldbench.review.assignment import team_of
-    from goldbench.review.page_server import Place, serve_page
+    from goldbench.review.page_server import PageSettings, serve_page
     from goldbench.workbench.workbench_server import Workbench
 
     with Workbench(folder, wanted, address=ledger) as workbench:
@@ -376,7 +376,7 @@ def open_(
             screen.warn(problem)
         screen.explain(f"Decisions are kept in {workbench.ledger.name}.")
         screen.explain("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
-        place = Place(
+        place = PageSettings(
             team.annotators, PORT if port is None else port, host, elsewhere=port is None, network=allow_network
         )
         serve_page(workbench.page(), place, workbench.key, at=_at(query), tell=_tell, complain=_complain)
@@ -412,13 +412,13 @@ def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int 
     from goldbench.workbench.workbench_server import WorkbenchSettings
 
     measures = chosen(measure or list(DECIDING), None, gold)
-    if any(one.family == "all" for one in measures):
+    if any(item.family == "all" for item in measures):
         raise UsageError("--measure all@k: goldbench open shows measures of single passages; leave it out")
-    cutoff = k or next((one.k for one in measures if one.k), None) or 10
+    cutoff = k or next((item.k for item in measures if item.k), None) or 10
     loaded = named_runs(given)
-    for one in loaded.values():
-        read_results(one)  # a run that cannot be read is refused before a page is served
-    runs = {name: Path(one.path) for name, one in loaded.items()}
+    for item in loaded.values():
+        read_results(item)  # a run that cannot be read is refused before a page is served
+    runs = {name: Path(item.path) for name, item in loaded.items()}
     return WorkbenchSettings(measures, cutoff, runs)
 
 

@@ -77,15 +77,17 @@ def score(
     named = measures if measure or k else None
     _check_files(gold, runs, per_query, html)
     results = {
-        name: weighted(loaded, score_run(loaded, one, measures, missing=missing, scores=scores, match=match), weight)
-        for name, one in runs.items()
+        name: weighted(
+            loaded, score_run(loaded, scored_run, measures, missing=missing, scores=scores, match=match), weight
+        )
+        for name, scored_run in runs.items()
     }
     corrected = None
     if calibrated:
-        from goldbench.review.corrected_scores import Reading, calibrate
+        from goldbench.review.corrected_scores import ScoreSettings, calibrate
 
         deciding = named or chosen(["ndcg@10", "mrr@10", "r@10"], None, loaded)
-        corrected = calibrate(loaded, runs, deciding, ledger=ledger, reading=Reading(scores, match))
+        corrected = calibrate(loaded, runs, deciding, ledger=ledger, reading=ScoreSettings(scores, match))
     special = special_of(loaded, runs, results)
     _write_values(per_query, results)
     verdict = _verdict(loaded, results, corrected)
@@ -313,7 +315,7 @@ def compare(
     runs = named_runs(run)
     if len(runs) < 2:
         raise UsageError("--run: give at least two runs, as --run A=a.trec --run B=b.trec")
-    check_apart({"--out": out}, [gold, *(one.path for one in runs.values())])
+    check_apart({"--out": out}, [gold, *(scored_run.path for scored_run in runs.values())])
     loaded = load_gold(gold)
     compared, judged = to_compare(chosen(measure or (None if k else list(DECIDING)), k, loaded))
     method = Method(

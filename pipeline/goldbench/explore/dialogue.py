@@ -44,7 +44,7 @@ Chat = Callable[[Sequence[ChatRequest[GroundedAnswer]]], Sequence[Completion[Gro
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RetrievedPassage:
     """A retrieved passage; ``grade`` is None if nobody judged it for this question.
 
     ``text`` is None if the retriever returned a text that is not a passage.
@@ -57,7 +57,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class QuestionReply:
     """The reply to a question.
 
     ``query_id`` is the gold set's query with the same words, and ``figures`` its measures at the cutoff, or None.
@@ -65,7 +65,7 @@ class Reply:
     answer although a model was asked.
     """
 
-    found: tuple[Found, ...]
+    found: tuple[RetrievedPassage, ...]
     query_id: str | None = None
     figures: Mapping[str, float] | None = None
     answer: str | None = None
@@ -95,21 +95,21 @@ class Dialogue:
                 self._known.setdefault(folded(text), query_id)
         self._prompt = load(PROMPT)
 
-    def ask(self, question: str) -> Reply:
+    def ask(self, question: str) -> QuestionReply:
         """Return the reply to one line of at most ``LONGEST`` characters; a failure is part of the reply."""
         try:
             scores = self._retriever.search({_QUESTION: question}, k=self._k)[_QUESTION]
         except GoldbenchError as error:
-            return Reply((), problem=str(error))
+            return QuestionReply((), problem=str(error))
         query_id = self._known.get(folded(question))
         grades = self._gold.qrels[query_id] if query_id is not None else {}
         passages = tuple(
-            Found(chunk_id, score, self._corpus.get(chunk_id), grades.get(chunk_id))
+            RetrievedPassage(chunk_id, score, self._corpus.get(chunk_id), grades.get(chunk_id))
             for chunk_id, score in scores.items()
         )
         figures = self._figures(query_id, scores) if query_id is not None else None
         answer, used, problem = self._answer(question, passages)
-        return Reply(passages, query_id, figures, answer, used, problem)
+        return QuestionReply(passages, query_id, figures, answer, used, problem)
 
     def _figures(self, query_id: str, scores: Mapping[str, float]) -> dict[str, float] | None:
         """Return the measures at the cutoff, or None for a query without a relevant passage."""
@@ -120,7 +120,9 @@ class Dialogue:
         result = evaluate({query_id: grades}, {query_id: dict(scores)}, measures)
         return {name: result.mean(measure.name) for name, measure in zip(MEASURES, measures, strict=True)}
 
-    def _answer(self, question: str, passages: Sequence[Found]) -> tuple[str | None, tuple[int, ...], str | None]:
+    def _answer(
+        self, question: str, passages: Sequence[RetrievedPassage]
+    ) -> tuple[str | None, tuple[int, ...], str | None]:
         texts = {number: passage.text for number, passage in enumerate(passages, 1) if passage.text is not None}
         if self._chat is None or not texts:
             return None, (), None
@@ -172,7 +174,7 @@ def request_for(prompt: Prompt, question: str, passages: Sequence[str]) -> ChatR
     )
 
 
-def shown(reply: Reply, *, k: int, width: int) -> Iterator[str]:
+def shown(reply: QuestionReply, *, k: int, width: int) -> Iterator[str]:
     """Yield a reply as lines that are safe to print.
 
     Args:

@@ -20,10 +20,10 @@ import numpy.typing as npt
 from goldbench.errors import InputError, Message, UsageError
 from goldbench.explore.log_neighbours import Neighbours, by_vectors, by_words
 from goldbench.explore.passage_pool import SHOWN, looked_up
-from goldbench.explore.readings import Reading
-from goldbench.explore.verdicts import Thresholds, Writer, by_rules, thresholds, with_thresholds, writers
-from goldbench.explore.word_rules import Decider, State, Verdict
-from goldbench.formats.query_logs import Asked, Log, folded
+from goldbench.explore.readings import LogReading
+from goldbench.explore.verdicts import LikenessThresholds, QueryOrigin, by_rules, thresholds, with_thresholds, writers
+from goldbench.explore.word_rules import CoverageState, Decider, WordVerdict
+from goldbench.formats.query_logs import Log, LoggedQuery, folded
 from goldbench.measures.statistics.coverage import Words, salient_terms
 from goldbench.measures.statistics.floats import Floats
 from goldbench.measures.statistics.query_forms import distributions
@@ -71,7 +71,7 @@ def drift(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retri
     return comparison.report(looked_up(comparison.undecided(), comparison.corpus, comparison.language))
 
 
-def compare(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retriever] | None = None) -> Comparison:
+def compare(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retriever] | None = None) -> LogComparison:
     """Return what words say about the coverage of a log by a gold set, and similarity where thresholds are known.
 
     Args:
@@ -106,12 +106,12 @@ def compare(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Ret
     else:
         near = by_vectors(*vectors, corpus, texts, queries, answers)
     written = writers(gold, queries)
-    authored = [written[query_id] == Writer.AUTHOR and bool(answers[query_id]) for query_id in queries]
+    authored = [written[query_id] == QueryOrigin.AUTHOR and bool(answers[query_id]) for query_id in queries]
     limits = thresholds(near.gold_passages.likeness, near.gold_others.likeness, authored)
     rules = by_rules(texts, list(corpus.values()), queries, answers, written, language)
     verdicts = with_thresholds(rules, near.log_passages, limits)
     asked_about = frozenset(match for places in answers.values() for match in places)
-    return Comparison(
+    return LogComparison(
         gold, log, settings, queries, corpus, compared, words, near, language, limits, verdicts, asked_about
     )
 
@@ -125,7 +125,7 @@ def main_language(texts: Iterable[str]) -> str | None:
     return language
 
 
-def _compared(log: Log, settings: Settings) -> list[Asked]:
+def _compared(log: Log, settings: Settings) -> list[LoggedQuery]:
     """Return the most frequent queries; of those asked equally often, a random sample."""
     log_queries = list(log.queries.values())
     if len(log_queries) <= settings.most:
@@ -160,7 +160,7 @@ WIDTH = 100
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LogComparison:
     """A log and a gold set with everything that was found out about the two."""
 
     gold: Gold
@@ -168,15 +168,15 @@ class Comparison:
     settings: Settings
     queries: Mapping[str, str]
     corpus: Mapping[str, str]
-    compared: Sequence[Asked]
+    compared: Sequence[LoggedQuery]
     words: Words
     near: Neighbours
     language: str | None
-    limits: Thresholds
-    verdicts: Sequence[Verdict]
+    limits: LikenessThresholds
+    verdicts: Sequence[WordVerdict]
     asked_about: frozenset[int]
     """The positions of the passages that answer a query of the gold set."""
-    reading: Reading | None = None
+    reading: LogReading | None = None
 
     @cached_property
     def passage_ids(self) -> list[str]:
@@ -185,11 +185,13 @@ class Comparison:
 
     def undecided(self) -> dict[str, str]:
         """Return the text of each query that nothing decides, by an id, the most frequent first."""
-        places = [position for position, verdict in enumerate(self.verdicts) if verdict.state is State.UNDECIDED]
+        places = [
+            position for position, verdict in enumerate(self.verdicts) if verdict.state is CoverageState.UNDECIDED
+        ]
         places.sort(key=lambda row: (-self.compared[row].count, row))
         return {_id(row): self.compared[row].text for row in places}
 
-    def read(self, reading: Reading) -> Comparison:
+    def read(self, reading: LogReading) -> LogComparison:
         """Return the comparison with what a model decided about undecided queries.
 
         Args:
@@ -201,11 +203,11 @@ class Comparison:
             decision = reading.decisions.get(_id(position))
             if decision is None:
                 continue
-            if decision.state is State.UNDECIDED:
+            if decision.state is CoverageState.UNDECIDED:
                 verdicts[position] = replace(verdict, reason=f"{verdict.reason}; {decision.reason}")
             else:
                 answers = (numbers[decision.passage],) if decision.passage is not None else ()
-                verdicts[position] = Verdict(decision.state, decision.reason, answers, Decider.MODEL)
+                verdicts[position] = WordVerdict(decision.state, decision.reason, answers, Decider.MODEL)
         return replace(self, verdicts=verdicts, reading=reading)
 
     def report(self, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -224,7 +226,10 @@ class Comparison:
         counts = np.array([compared_query.count for compared_query in self.compared])
         known = {folded(text) for text in self.queries.values()}
         same = np.array([folded(compared_query.text) in known for compared_query in self.compared], dtype=bool)
-        states = {state: np.array([verdict.state == state for verdict in self.verdicts], dtype=bool) for state in State}
+        states = {
+            state: np.array([verdict.state == state for verdict in self.verdicts], dtype=bool)
+            for state in CoverageState
+        }
         by_gold, gold_from = self._asked_already(quantile)
         by_gold = by_gold | same
         together = self._together()
@@ -254,9 +259,9 @@ class Comparison:
             },
             "distributions": self._shapes(),
             "together_from": together,
-            "not_in_gold": self._clusters(states[State.COVERED] & ~by_gold, together, look_at),
-            "not_in_passages": self._clusters(states[State.NOT_COVERED], together, look_at),
-            "undecided": self._clusters(states[State.UNDECIDED], together, look_at),
+            "not_in_gold": self._clusters(states[CoverageState.COVERED] & ~by_gold, together, look_at),
+            "not_in_passages": self._clusters(states[CoverageState.NOT_COVERED], together, look_at),
+            "undecided": self._clusters(states[CoverageState.UNDECIDED], together, look_at),
             "decisions": [
                 {
                     "text": compared_query.text,
@@ -271,7 +276,7 @@ class Comparison:
     def _decision(self, position: int, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         verdict = self.verdicts[position]
         own = [self.passage_ids[number] for number in verdict.passages]
-        is_open = verdict.state is State.UNDECIDED
+        is_open = verdict.state is CoverageState.UNDECIDED
         near = list(dict.fromkeys([*own, *look_at.get(_id(position), ())]))[:SHOWN] if is_open else []
         return {
             "state": verdict.state.value,
@@ -285,7 +290,9 @@ class Comparison:
         """Return the numbers of lines and of distinct queries that each way of deciding decided."""
         deciders = {}
         for decider in Decider:
-            flags = np.array([v.by is decider and v.state is not State.UNDECIDED for v in self.verdicts], dtype=bool)
+            flags = np.array(
+                [v.by is decider and v.state is not CoverageState.UNDECIDED for v in self.verdicts], dtype=bool
+            )
             deciders[decider.value] = {"lines": int(counts[flags].sum()), "distinct": int(flags.sum())}
         return deciders
 
@@ -297,7 +304,7 @@ class Comparison:
         if self.limits.known:
             return _covered(self.near.log_gold.likeness, self.near.gold_gold.likeness, quantile)
         flags = [
-            verdict.state == State.COVERED and not self.asked_about.isdisjoint(verdict.passages)
+            verdict.state == CoverageState.COVERED and not self.asked_about.isdisjoint(verdict.passages)
             for verdict in self.verdicts
         ]
         return np.array(flags, dtype=bool), None

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from goldbench.config import Config, JudgeMethod
 from goldbench.errors import ModelUnavailable
-from goldbench.explore.log_coverage import Comparison
+from goldbench.explore.log_coverage import LogComparison
 from goldbench.explore.passage_pool import pooled
-from goldbench.explore.readings import Reading, Unread, decided, sure_grade
-from goldbench.explore.verdicts import Writer, writers
+from goldbench.explore.readings import LogReading, Unread, decided, sure_grade
+from goldbench.explore.verdicts import QueryOrigin, writers
 from goldbench.explore.word_rules import is_foreign
 from goldbench.generate.progress import calls_shown
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import folder_of
-from goldbench.grade.calls import Answers, Asking, Slot, SlotAnswer, choose_judge
+from goldbench.grade.calls import PanelAnswers, PanelCalls, Slot, SlotAnswer, choose_judge
 from goldbench.grade.panel import Assessors, ModelPanel
 from goldbench.grade.pool import open_pools
 from goldbench.grade.session import expected_escalation, more_calls
@@ -67,12 +67,14 @@ class How:
 class Read:
     """A comparison with what a model decided, the passages that were to be read, and what reading took."""
 
-    compared: Comparison
-    reading: Reading
+    compared: LogComparison
+    reading: LogReading
     look_at: Mapping[str, Sequence[str]]
 
 
-async def read_undecided(compared: Comparison, how: How, systems: Sequence[Retriever], *, progress: Progress) -> Read:
+async def read_undecided(
+    compared: LogComparison, how: How, systems: Sequence[Retriever], *, progress: Progress
+) -> Read:
     """Return a comparison with what a model decides about the queries that are undecided in it.
 
     Args:
@@ -93,7 +95,7 @@ async def read_undecided(compared: Comparison, how: How, systems: Sequence[Retri
 
 
 async def plan_undecided(
-    compared: Comparison, how: How, systems: Sequence[Retriever], *, progress: Progress
+    compared: LogComparison, how: How, systems: Sequence[Retriever], *, progress: Progress
 ) -> tuple[list[PlannedStage], int]:
     """Return what reading would take at most, and for how many queries; send and write nothing.
 
@@ -128,7 +130,7 @@ class Reader:
     corpus: Mapping[str, str]
     progress: Progress
 
-    async def read(self, unread: Mapping[str, Unread]) -> Reading:
+    async def read(self, unread: Mapping[str, Unread]) -> LogReading:
         """Return what the model decides.
 
         Args:
@@ -162,7 +164,9 @@ class Reader:
         more = more_calls(len(panel.others), self.panel.config.grade.panel)
         return [*stages, *expected_escalation(stages, open_, more)]
 
-    async def _ask(self, panel: Assessors, unread: Mapping[str, Unread], *, tries: bool) -> tuple[Answers, Assessors]:
+    async def _ask(
+        self, panel: Assessors, unread: Mapping[str, Unread], *, tries: bool
+    ) -> tuple[PanelAnswers, Assessors]:
         """Ask about the first passages of each query, then about the others where none of the first answers it.
 
         Returns:
@@ -175,9 +179,9 @@ class Reader:
         checks = (
             [Slot(check.query, check.chunk_id, planted=check) for check in _checks(self.gold, total)] if total else []
         )
-        answers = Answers()
+        answers = PanelAnswers()
         with self.progress.stage("read", total + len(checks)) as step:
-            asking = Asking(
+            asking = PanelCalls(
                 text_of=self.corpus.__getitem__,
                 panel=panel,
                 concurrency=2 * self.panel.config.model.calls_at_once,
@@ -198,7 +202,9 @@ class Reader:
                     answers.add(*(await later.ask(_slots(rest, slice(FIRST, None)))).slots)
         return answers, panel
 
-    def _reading(self, unread: Mapping[str, Unread], answers: Answers, judges: int, problem: str | None) -> Reading:
+    def _reading(
+        self, unread: Mapping[str, Unread], answers: PanelAnswers, judges: int, problem: str | None
+    ) -> LogReading:
         name = self.panel.config.model.name or ""
         checked, pairs = answers.findings(), _by_query(answers)
         why = "the model's server failed" if problem else answers.limit or "no usable reply"
@@ -206,7 +212,7 @@ class Reader:
         decisions = {
             key: decided(query, pairs.get(key, {}), name, why, judges) for key, query in unread.items() if passed
         }
-        return Reading(
+        return LogReading(
             model=name,
             decisions=decisions,
             checked=checked.verdict,
@@ -219,7 +225,7 @@ class Reader:
         )
 
 
-def _by_query(answers: Answers) -> dict[str, dict[str, SlotAnswer]]:
+def _by_query(answers: PanelAnswers) -> dict[str, dict[str, SlotAnswer]]:
     slots: dict[str, dict[str, SlotAnswer]] = {}
     for item in answers.slots:
         if not item.slot.planted:
@@ -227,7 +233,7 @@ def _by_query(answers: Answers) -> dict[str, dict[str, SlotAnswer]]:
     return slots
 
 
-def unread(compared: Comparison, retrievers: Sequence[Retriever], *, count: int = DEPTH) -> dict[str, Unread]:
+def unread(compared: LogComparison, retrievers: Sequence[Retriever], *, count: int = DEPTH) -> dict[str, Unread]:
     """Return the undecided queries of a comparison with the passages to read for each.
 
     Args:
@@ -242,7 +248,7 @@ def unread(compared: Comparison, retrievers: Sequence[Retriever], *, count: int 
     return {key: Unread(text, tuple(pools[key]), is_foreign(text, languages)) for key, text in queries.items()}
 
 
-def _answered(answers: Answers, panel: Assessors) -> set[str]:
+def _answered(answers: PanelAnswers, panel: Assessors) -> set[str]:
     """Return the queries that a passage answers by the judgments so far."""
     judges = 1 + len(panel.others)
     grades = {
@@ -259,7 +265,7 @@ def _slots(unread: Mapping[str, Unread], part: slice) -> list[Slot]:
     ]
 
 
-def _all_checked(answers: Answers) -> bool:
+def _all_checked(answers: PanelAnswers) -> bool:
     """Whether every judge check was asked: a cap may have ended the asking before."""
     return all(item.judgments or item.failures for item in answers.slots if item.slot.planted)
 
@@ -289,7 +295,7 @@ def _own_checks(gold: Gold, count: int) -> list[PlantedPair]:
     queries = [
         query
         for query in home.queries.read()
-        if query.evidence and written.get(query.query_id) is Writer.AUTHOR and query.query_id in gold.qrels
+        if query.evidence and written.get(query.query_id) is QueryOrigin.AUTHOR and query.query_id in gold.qrels
     ]
     if len(queries) < _FEWEST:
         return []

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldbench.explore.word_rules import State
+from goldbench.explore.word_rules import CoverageState
 from goldbench.grade.calls import SlotAnswer
 from goldbench.records.judgment import Flag
 from goldbench.records.manifest import CanaryVerdict, Failure, StageUsage
@@ -29,13 +29,13 @@ class Unread:
 class Decision:
     """What reading says about a query, and why; ``passage`` answers it."""
 
-    state: State
+    state: CoverageState
     reason: str
     passage: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LogReading:
     """What a model decided, by the id of the query, and how far it can be trusted.
 
     ``pairs`` counts the queries and passages that were judged; ``limit`` is the cap that ended the asking and
@@ -83,7 +83,7 @@ def decided(query: Unread, slots: Mapping[str, SlotAnswer], model: str, why: str
         why: The reason for a missing judgment.
         judges: Number of judges.
     """
-    state, passage = State.UNDECIDED, None
+    state, passage = CoverageState.UNDECIDED, None
     grades = {key: grade for key in query.passages if (grade := sure_grade(slots.get(key), judges)) is not None}
     best = max(grades, key=lambda key: (grades[key], -query.passages.index(key)), default=None)
     missing = sum(not _is_judged(slots.get(key), judges) for key in query.passages)
@@ -92,7 +92,7 @@ def decided(query: Unread, slots: Mapping[str, SlotAnswer], model: str, why: str
     elif not query.passages:
         reason = "no passage to read was found"
     elif best is not None and grades[best] >= RELEVANT:
-        state, passage, reason = State.COVERED, best, f"model {model} grades this passage {grades[best]:d}"
+        state, passage, reason = CoverageState.COVERED, best, f"model {model} grades this passage {grades[best]:d}"
     elif missing:
         reason = f"{missing} of {amount(len(query.passages), 'passage')} could not be judged: {why}"
     elif len(grades) < len(query.passages):
@@ -101,7 +101,10 @@ def decided(query: Unread, slots: Mapping[str, SlotAnswer], model: str, why: str
         reason = "in another language than the passages; words may not find what answers it"
     else:
         nearest, highest = amount(len(grades), "passage"), max(grades.values())
-        state, reason = State.NOT_COVERED, f"model {model} grades none of the nearest {nearest} above {highest:d}"
+        state, reason = (
+            CoverageState.NOT_COVERED,
+            f"model {model} grades none of the nearest {nearest} above {highest:d}",
+        )
     return Decision(state, reason, passage)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from goldbench.explore.word_rules import Decider, Passages, State, Verdict
+from goldbench.explore.word_rules import CoverageState, Decider, Passages, WordVerdict
 from goldbench.formats.query_logs import folded
 from goldbench.goldset.gold_path import metadata_of
 from goldbench.measures.statistics.coverage import Nearest
@@ -30,7 +30,7 @@ NEEDED = 100
 """Answered queries by people or a model that thresholds need: even the extreme of fewer than 99 is not sure enough."""
 
 
-class Writer(StrEnum):
+class QueryOrigin(StrEnum):
     """Who wrote a query: people or a model, or a simulation."""
 
     AUTHOR = "author"
@@ -38,7 +38,7 @@ class Writer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class LikenessThresholds:
     """From which likeness a query is covered, and below which it is not; None where it is unknown."""
 
     written: int
@@ -60,7 +60,7 @@ class Thresholds:
         }
 
 
-def writers(gold: Gold, query_ids: Collection[str]) -> dict[str, Writer]:
+def writers(gold: Gold, query_ids: Collection[str]) -> dict[str, QueryOrigin]:
     """Return who wrote each query; judgments without notes of a build count as people's unless the set is a smoke test.
 
     Args:
@@ -73,11 +73,11 @@ def writers(gold: Gold, query_ids: Collection[str]) -> dict[str, Writer]:
     for query_id in query_ids:
         note = notes.get(query_id, {})
         is_simulated = str(note.get("generator") or ("offline" if simulated else "")).startswith("offline")
-        names[query_id] = Writer.SIMULATION if is_simulated else Writer.AUTHOR
+        names[query_id] = QueryOrigin.SIMULATION if is_simulated else QueryOrigin.AUTHOR
     return names
 
 
-def thresholds(own: Floats, others: Floats, written: Sequence[bool]) -> Thresholds:
+def thresholds(own: Floats, others: Floats, written: Sequence[bool]) -> LikenessThresholds:
     """Return the thresholds that the gold set's own queries give, or none if too few were written.
 
     Args:
@@ -88,10 +88,10 @@ def thresholds(own: Floats, others: Floats, written: Sequence[bool]) -> Threshol
     chosen = np.array(written, dtype=bool)
     count = int(chosen.sum())
     if count < NEEDED:
-        return Thresholds(count)
+        return LikenessThresholds(count)
     passed = _passed(count)
     above = float(np.sort(others[chosen])[-1 - passed])
-    return Thresholds(count, above, float(np.sort(own[chosen])[passed]))
+    return LikenessThresholds(count, above, float(np.sort(own[chosen])[passed]))
 
 
 def _passed(count: int) -> int:
@@ -112,9 +112,9 @@ def by_rules(
     passages: Sequence[str],
     queries: Mapping[str, str],
     answers: Mapping[str, Collection[int]],
-    written: Mapping[str, Writer],
+    written: Mapping[str, QueryOrigin],
     language: str | None,
-) -> list[Verdict]:
+) -> list[WordVerdict]:
     """Return the verdict of the rules on each query of the log.
 
     A query of the gold set is covered by what answers it there; its words count as words of that passage.
@@ -129,30 +129,32 @@ def by_rules(
     """
     known: dict[int, list[str]] = {}
     for query_id, places in answers.items():
-        for position in places if written[query_id] != Writer.SIMULATION else ():
+        for position in places if written[query_id] != QueryOrigin.SIMULATION else ():
             known.setdefault(position, []).append(queries[query_id])
     rules = Passages(passages, texts, language, known)
     same = {folded(queries[query_id]): tuple(sorted(places)) for query_id, places in answers.items() if places}
     honest = functools.cache(lambda position: not tells_how_to_judge(passages[position]))
     return [
-        Verdict(State.COVERED, "the gold set has this query", same[folded(text)])
+        WordVerdict(CoverageState.COVERED, "the gold set has this query", same[folded(text)])
         if folded(text) in same
         else _trusted(rules.verdict(text), honest)
         for text in texts
     ]
 
 
-def _trusted(verdict: Verdict, honest: Callable[[int], bool]) -> Verdict:
+def _trusted(verdict: WordVerdict, honest: Callable[[int], bool]) -> WordVerdict:
     """Return a verdict without passages that tell how to grade; if no other has the words, nothing is decided."""
-    if verdict.state != State.COVERED:
+    if verdict.state != CoverageState.COVERED:
         return verdict
     trusted = tuple(passage for passage in verdict.passages if honest(passage))
     if trusted:
         return replace(verdict, passages=trusted)
-    return Verdict(State.UNDECIDED, "its words stand only in a passage that tells how to grade", verdict.passages)
+    return WordVerdict(
+        CoverageState.UNDECIDED, "its words stand only in a passage that tells how to grade", verdict.passages
+    )
 
 
-def with_thresholds(verdicts: Sequence[Verdict], near: Nearest, limits: Thresholds) -> list[Verdict]:
+def with_thresholds(verdicts: Sequence[WordVerdict], near: Nearest, limits: LikenessThresholds) -> list[WordVerdict]:
     """Return the verdicts with what the rules left undecided decided by likeness, if thresholds are known.
 
     Args:
@@ -164,14 +166,14 @@ def with_thresholds(verdicts: Sequence[Verdict], near: Nearest, limits: Threshol
         return list(verdicts)
     checked = []
     for verdict, likeness, position in zip(verdicts, near.likeness.tolist(), near.position.tolist(), strict=True):
-        if verdict.state != State.UNDECIDED:
+        if verdict.state != CoverageState.UNDECIDED:
             checked.append(verdict)
         elif likeness > limits.covered_from + 1e-9:
             reason = f"similarity {likeness:.3f} to a passage"
-            checked.append(Verdict(State.COVERED, reason, (position,), Decider.SIMILARITY))
+            checked.append(WordVerdict(CoverageState.COVERED, reason, (position,), Decider.SIMILARITY))
         elif likeness < limits.not_covered_below - 1e-9:
             reason = f"similarity {likeness:.3f} to the nearest passage"
-            checked.append(Verdict(State.NOT_COVERED, reason, by=Decider.SIMILARITY))
+            checked.append(WordVerdict(CoverageState.NOT_COVERED, reason, by=Decider.SIMILARITY))
         else:
             checked.append(verdict)
     return checked

@@ -45,7 +45,7 @@ _READ = 200_000
 """Most characters of passages that are searched for the words of one query standing close together."""
 
 
-class State(StrEnum):
+class CoverageState(StrEnum):
     """What is known of a query: a passage answers it, none does, or neither can be said."""
 
     COVERED = "covered"
@@ -62,10 +62,10 @@ class Decider(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class WordVerdict:
     """A state, why, the positions of the passages that it rests on, and what decided it."""
 
-    state: State
+    state: CoverageState
     reason: str
     passages: tuple[int, ...] = ()
     by: Decider = Decider.RULES
@@ -170,7 +170,7 @@ class Passages:
         for name in _joins(tokens, joined):
             self._postings[joined[name]].add(position)
 
-    def verdict(self, text: str, *, without: Collection[int] = ()) -> Verdict:
+    def verdict(self, text: str, *, without: Collection[int] = ()) -> WordVerdict:
         """Return what the words of a query say.
 
         Args:
@@ -179,32 +179,34 @@ class Passages:
         """
         query = self._queries[text]
         if not query.terms:
-            return Verdict(State.UNDECIDED, "has no word that carries meaning")
+            return WordVerdict(CoverageState.UNDECIDED, "has no word that carries meaning")
         held = {term: self._postings[term] - set(without) for term in query.terms}
         together = self._together(query, held)
         if close := self._close(query, together):
-            return Verdict(State.COVERED, _where(query.words), tuple(close))
+            return WordVerdict(CoverageState.COVERED, _where(query.words), tuple(close))
         return self._absent(query, held) or self._doubt(query, held, together)
 
-    def _absent(self, query: _Query, held: Mapping[str, set[int]]) -> Verdict | None:
+    def _absent(self, query: _Query, held: Mapping[str, set[int]]) -> WordVerdict | None:
         """Return the verdict on a query with words that no passage has, or None if too much of it is left."""
         missing = [name for name in query.terms if name in query.identifiers and not held[name]]
         if missing:
-            return Verdict(State.NOT_COVERED, f"no passage has {_listed(missing)}")
+            return WordVerdict(CoverageState.NOT_COVERED, f"no passage has {_listed(missing)}")
         unknown = [term for term in query.terms if not held[term] and not self._plausible(query, term)]
         if unknown and self._foreign(query):
-            return Verdict(State.UNDECIDED, "seems to be in a language that no passage has")
+            return WordVerdict(CoverageState.UNDECIDED, "seems to be in a language that no passage has")
         if unknown and self._far(query, held, unknown):
-            return Verdict(State.NOT_COVERED, f"no passage has {_listed(_spelt(query, unknown))}")
+            return WordVerdict(CoverageState.NOT_COVERED, f"no passage has {_listed(_spelt(query, unknown))}")
         return None
 
     @staticmethod
-    def _doubt(query: _Query, held: Mapping[str, set[int]], together: Sequence[int]) -> Verdict:
+    def _doubt(query: _Query, held: Mapping[str, set[int]], together: Sequence[int]) -> WordVerdict:
         if together:
-            return Verdict(State.UNDECIDED, "its words stand in one passage, but far apart", tuple(together[:1]))
+            return WordVerdict(
+                CoverageState.UNDECIDED, "its words stand in one passage, but far apart", tuple(together[:1])
+            )
         absent = [term for term in query.terms if not held[term]]
         why = f"no passage has {_listed(_spelt(query, absent))}, but some have other words of it"
-        return Verdict(State.UNDECIDED, why if absent else "its words stand in different passages")
+        return WordVerdict(CoverageState.UNDECIDED, why if absent else "its words stand in different passages")
 
     def _together(self, query: _Query, held: Mapping[str, set[int]]) -> list[int]:
         """Return the passages that hold all terms of a query."""

@@ -18,7 +18,7 @@ from typing import Any
 from goldbench.exports.exported_set import ExportedQuery, ExportedSet
 from goldbench.exports.packages import package
 from goldbench.exports.records import write_json, write_json_lines
-from goldbench.formats.dataset_card import Columns, Contents, Table, contents_of, dataset_card
+from goldbench.formats.dataset_card import CardTable, Columns, Contents, contents_of, dataset_card
 from goldbench.formats.interchange_names import (
     AUTORAG_CORPUS,
     AUTORAG_QA,
@@ -154,7 +154,7 @@ def write_dataset(exported: ExportedSet, folder: Path) -> None:
     write_json(folder / EXPORT_ABOUT, about(exported))
 
 
-def _write_table(table: Table, rows: Iterable[Mapping[str, Any]], folder: Path) -> Contents:
+def _write_table(table: CardTable, rows: Iterable[Mapping[str, Any]], folder: Path) -> Contents:
     """Write a table by way of JSON Lines, so that the memory does not grow with it; every string stays as it is."""
     import polars as pl
 
@@ -178,7 +178,7 @@ def _type_of(columns: str | Columns | tuple[Any]) -> Any:  # noqa: ANN401  a typ
     return pl.Struct({name: _type_of(inner) for name, inner in columns.items()})
 
 
-def _tables(exported: ExportedSet) -> Iterator[tuple[Table, Iterable[Mapping[str, Any]]]]:
+def _tables(exported: ExportedSet) -> Iterator[tuple[CardTable, Iterable[Mapping[str, Any]]]]:
     """Yield the configurations of the data set, each with its rows."""
     answerable = [query for query in exported.queries if query.answerable]
     unanswerable = [query for query in exported.queries if not query.answerable]
@@ -201,8 +201,8 @@ def _tables(exported: ExportedSet) -> Iterator[tuple[Table, Iterable[Mapping[str
         yield _table("unanswerable", {**_TEXTS, "source": "string"}, _TEST), rows
 
 
-def _table(name: str, columns: Columns, split: str | None = None) -> Table:
-    return Table(name, split or name, f"{name}.parquet", columns)
+def _table(name: str, columns: Columns, split: str | None = None) -> CardTable:
+    return CardTable(name, split or name, f"{name}.parquet", columns)
 
 
 def _text_row(query: ExportedQuery) -> dict[str, Any]:
@@ -247,8 +247,8 @@ def mteb_task(folder: Path) -> Any:  # noqa: ANN401  a class of mteb
 
 def write_autorag(exported: ExportedSet, folder: Path) -> None:
     """Write ``qa.parquet`` and ``corpus.parquet``, as AutoRAG's evaluator reads them."""
-    _write_table(Table("qa", "qa", AUTORAG_QA, _AUTORAG_QA), autorag_questions(exported), folder)
-    _write_table(Table("corpus", "corpus", AUTORAG_CORPUS, _AUTORAG_CORPUS), autorag_corpus(exported), folder)
+    _write_table(CardTable("qa", "qa", AUTORAG_QA, _AUTORAG_QA), autorag_questions(exported), folder)
+    _write_table(CardTable("corpus", "corpus", AUTORAG_CORPUS, _AUTORAG_CORPUS), autorag_corpus(exported), folder)
     write_json(folder / EXPORT_ABOUT, about(exported))
 
 

@@ -22,7 +22,7 @@ NEGATIVE = frozenset({"thumbs_down", "thumb_down", "downvote", "dislike"})
 _BULK = frozenset({"index", "create", "update", "delete"})
 
 
-class Event(NamedTuple):
+class SearchEvent(NamedTuple):
     """What a user did with a result: the search's id, the action's name, the id of the result."""
 
     query_id: str
@@ -60,13 +60,13 @@ def search_id(row: Mapping[str, Any]) -> str | None:
     return identity if isinstance(identity, str) and identity else None
 
 
-def event_of(row: Mapping[str, Any]) -> Event | None:
+def event_of(row: Mapping[str, Any]) -> SearchEvent | None:
     """Return the event of a record, None if it names no search, no action or no result."""
     query_id, action = search_id(row), row.get("action_name")
     result = _result_of(row)
     if query_id is None or not isinstance(action, str) or result is None:
         return None
-    return Event(query_id, action, result)
+    return SearchEvent(query_id, action, result)
 
 
 def vote_of(action: str) -> int:

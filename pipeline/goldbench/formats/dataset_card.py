@@ -20,7 +20,7 @@ Columns = Mapping[str, "str | Columns | tuple[Any]"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class CardTable:
     """A configuration of the data set: its name, its only split, its file, and the columns in it."""
 
     name: str
@@ -58,7 +58,7 @@ _FRONT_MATTER = 1 << 16
 """Most characters of the front matter of a card that is read."""
 
 
-def tables_with(metadata: Collection[str]) -> tuple[Table, ...]:
+def tables_with(metadata: Collection[str]) -> tuple[CardTable, ...]:
     """Return the tables of a BEIR folder.
 
     Args:
@@ -66,9 +66,9 @@ def tables_with(metadata: Collection[str]) -> tuple[Table, ...]:
     """
     of_query = {"source": "string", **{name: kind for name, kind in _OF_QUERIES.items() if name in metadata}}
     return (
-        Table("corpus", "corpus", BEIR_CORPUS, _CORPUS),
-        Table("queries", "queries", BEIR_QUERIES, {"_id": "string", "text": "string", "metadata": of_query}),
-        Table("qrels", "test", BEIR_TEST_LINES, _QRELS),
+        CardTable("corpus", "corpus", BEIR_CORPUS, _CORPUS),
+        CardTable("queries", "queries", BEIR_QUERIES, {"_id": "string", "text": "string", "metadata": of_query}),
+        CardTable("qrels", "test", BEIR_TEST_LINES, _QRELS),
     )
 
 
@@ -96,7 +96,7 @@ def contents_of(lines: Iterable[bytes]) -> Contents:
 
 
 def dataset_card(
-    tables: Mapping[Table, Contents], metadata: Mapping[str, Any], languages: Iterable[str], level: int = RELEVANT
+    tables: Mapping[CardTable, Contents], metadata: Mapping[str, Any], languages: Iterable[str], level: int = RELEVANT
 ) -> str:
     """Return the dataset card (README.md) of a folder, with the front matter that ``datasets`` reads.
 
@@ -127,7 +127,7 @@ def dataset_card(
     return "\n".join(lines) + "\n"
 
 
-def _config(table: Table, contents: Contents) -> dict[str, Any]:
+def _config(table: CardTable, contents: Contents) -> dict[str, Any]:
     """Return how a table is loaded; the cache of ``datasets`` tells sets apart by the digest in the description."""
     description = f"{table.file}, SHA-256 {contents.sha256}"
     files = [{"split": table.split, "path": table.file}]

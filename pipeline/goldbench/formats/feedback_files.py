@@ -36,7 +36,7 @@ class Vote(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class FeedbackCounts:
     """Feedback by pair, in order of ids, and the rows whose query or passage the gold set does not hold."""
 
     feedback: tuple[Feedback, ...]
@@ -133,7 +133,7 @@ def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
         yield from named_cells(source)
 
 
-def gather(votes: Iterator[Vote], queries: Mapping[str, str], chunk_ids: Mapping[str, object]) -> Gathered:
+def gather(votes: Iterator[Vote], queries: Mapping[str, str], chunk_ids: Mapping[str, object]) -> FeedbackCounts:
     """Return votes counted by query and passage of a gold set.
 
     A query is recognised by its id, or by its text in any case and width and with other spaces and final marks.
@@ -164,7 +164,7 @@ def gather(votes: Iterator[Vote], queries: Mapping[str, str], chunk_ids: Mapping
         Feedback(query_id=pair[0], chunk_id=pair[1], positive=up, negative=down)
         for pair, (up, down) in sorted(counts.items())
     )
-    return Gathered(feedback, rows, tuple(unmatched), tuple(unknown))
+    return FeedbackCounts(feedback, rows, tuple(unmatched), tuple(unknown))
 
 
 def _vote(line: int, query: object, chunk_id: object, value: object) -> Vote:

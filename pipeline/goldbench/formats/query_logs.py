@@ -45,7 +45,7 @@ _TRAILING = "?!.。？！؟…:;,、，"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LoggedQuery:
     """A query as first written, the number of its first line, and how often it was asked.
 
     That is the number of lines that hold it, or the sum of what a column of counts says in them.
@@ -64,7 +64,7 @@ class Log:
     """
 
     name: str
-    queries: dict[str, Asked] = field(default_factory=dict)
+    queries: dict[str, LoggedQuery] = field(default_factory=dict)
     passed_over: Counter[str] = field(default_factory=Counter)
     seen: set[int] = field(default_factory=set)
 
@@ -99,7 +99,7 @@ class Log:
             key = folded(text)
             known = self.queries.get(key)
             self.queries[key] = (
-                Asked(known.text, known.line, known.count + times) if known else Asked(text, line, times)
+                LoggedQuery(known.text, known.line, known.count + times) if known else LoggedQuery(text, line, times)
             )
 
 

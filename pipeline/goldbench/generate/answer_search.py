@@ -45,8 +45,8 @@ class AnswerSearch:
         if not self._retrievers:
             self._index()
         depth = min(self.depth, len(self._positions))
-        found = [list(retriever.search({"q": query}, k=depth)["q"]) for retriever in self._retrievers.values()]
-        ids = merged(found, first=first, count=depth)
+        rankings = [list(retriever.search({"q": query}, k=depth)["q"]) for retriever in self._retrievers.values()]
+        ids = merged(rankings, first=first, count=depth)
         texts = [(chunk_id, self._text(self.chunks.at(self._positions[chunk_id]))) for chunk_id in ids]
         return [dict(texts[start : start + self.per_call]) for start in range(0, len(texts), self.per_call)]
 

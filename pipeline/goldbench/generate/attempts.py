@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from goldbench.config import KINDS
 from goldbench.errors import CallFailed, LimitReached, NotAsked
 from goldbench.generate.answer_search import AnswerSearch
-from goldbench.generate.drawn_queries import Outcome, Task, TaskResult, failure_of, stand_in
+from goldbench.generate.drawn_queries import DrawnCandidate, Task, TaskResult, failure_of, stand_in
 from goldbench.ports import Proposal, QueryGenerator
 from goldbench.records.corpus import Chunk
 from goldbench.records.query import Candidate, QueryKind, Rejection
@@ -65,19 +65,19 @@ class Attempts:
         finally:
             self.advance(1)
 
-    def may_fall_back(self, outcome: Outcome) -> bool:
+    def may_fall_back(self, outcome: DrawnCandidate) -> bool:
         """Return whether the first wording may fill the set at the end."""
         finding = outcome.first_finding or outcome.finding
         return finding is not None and outcome.task.kind in KINDS and finding.filter in _BROKEN_BY_GOOD_QUERIES
 
-    async def reword(self, outcome: Outcome) -> Outcome:
+    async def reword(self, outcome: DrawnCandidate) -> DrawnCandidate:
         """Reword a candidate that the set rejected, and check it like the first wording."""
         await self._rewrite(outcome)
         return outcome
 
     async def _ask_about_passage(self, task: Task) -> TaskResult:
         """Ask for queries about one passage; if none may be taken, the generator may propose others."""
-        outcomes: list[Outcome] = []
+        outcomes: list[DrawnCandidate] = []
         try:
             proposal = await self.generator.propose(task.brief)
             outcomes += await self._checked(task, proposal)
@@ -94,23 +94,23 @@ class Attempts:
             return _skipped(task, proposal.skip_reason, FOREIGN if proposal.is_foreign else "skipped")
         return TaskResult(task, outcomes)
 
-    def _is_lost(self, outcome: Outcome) -> bool:
+    def _is_lost(self, outcome: DrawnCandidate) -> bool:
         """Return whether a candidate is rejected for good."""
         return outcome.finding is not None and not self.may_fall_back(outcome)
 
-    async def _checked(self, task: Task, proposal: Proposal) -> list[Outcome]:
+    async def _checked(self, task: Task, proposal: Proposal) -> list[DrawnCandidate]:
         """Check the candidates of a proposal, and reword those whose wording can be mended."""
-        outcomes = [Outcome(task, candidate, candidate) for candidate in proposal.candidates]
+        outcomes = [DrawnCandidate(task, candidate, candidate) for candidate in proposal.candidates]
         for outcome in outcomes:
             outcome.finding = self._check(outcome)
             await self._rewrite(outcome)
         return outcomes
 
-    def _check(self, outcome: Outcome) -> Finding | None:
+    def _check(self, outcome: DrawnCandidate) -> Finding | None:
         task = outcome.task
         return check_candidate(outcome.candidate, task.context())
 
-    async def _rewrite(self, outcome: Outcome) -> None:
+    async def _rewrite(self, outcome: DrawnCandidate) -> None:
         """Reword a candidate once if its finding asks for it; a wording with other evidence is dropped."""
         finding = outcome.finding
         if finding is None or not finding.rewrite or outcome.candidate.first_text is not None:
@@ -141,7 +141,7 @@ class Attempts:
         else:
             if isinstance(written, str):
                 return _skipped(task, written)
-            outcome = Outcome(task, written, written, _check_beyond_passage(task, written))
+            outcome = DrawnCandidate(task, written, written, _check_beyond_passage(task, written))
         if outcome.finding is None:
             await self._verify(outcome)
         return TaskResult(task, [outcome])
@@ -156,7 +156,7 @@ class Attempts:
             return self.kind_writer.lead_astray(task.brief, task.chunks)
         return self.kind_writer.join(task.brief, task.chunks)
 
-    async def _verify(self, outcome: Outcome) -> None:
+    async def _verify(self, outcome: DrawnCandidate) -> None:
         """Ask one question after another about a candidate, until one speaks against it."""
         for question in self._questions(outcome):
             try:
@@ -169,7 +169,7 @@ class Attempts:
             if outcome.finding is not None:
                 return
 
-    def _questions(self, outcome: Outcome) -> Iterator[Awaitable[Finding | None]]:
+    def _questions(self, outcome: DrawnCandidate) -> Iterator[Awaitable[Finding | None]]:
         """Yield the requests that decide whether a query is of its kind."""
         task = outcome.task
         text = outcome.candidate.text
@@ -193,7 +193,7 @@ class Attempts:
         assert self.kind_writer is not None
         return Finding(ENOUGH, f"{name} answers it alone") if await self.kind_writer.enough(text, chunk) else None
 
-    async def _has_no_answer(self, outcome: Outcome, passages: Mapping[str, str]) -> Finding | None:
+    async def _has_no_answer(self, outcome: DrawnCandidate, passages: Mapping[str, str]) -> Finding | None:
         """Judge passages that may answer a query which nothing should answer.
 
         Raises:
@@ -234,10 +234,10 @@ def _check_beyond_passage(task: Task, candidate: Candidate) -> Finding | None:
     return finding
 
 
-def _planned(task: Task, number: int = 0) -> Outcome:
+def _planned(task: Task, number: int = 0) -> DrawnCandidate:
     """Return a stand-in for a query of which a dry run counts the requests."""
     candidate = stand_in(task.brief, number)
-    return Outcome(task, candidate, candidate, planned=True)
+    return DrawnCandidate(task, candidate, candidate, planned=True)
 
 
 def _skipped(task: Task, reason: str | None, rule: str = "skipped") -> TaskResult:

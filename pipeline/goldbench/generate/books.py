@@ -17,7 +17,7 @@ from goldbench.ports import Author
 from goldbench.records.manifest import Manifest, RequestCounts, StageUsage
 
 if TYPE_CHECKING:
-    from goldbench.generate.steps import Run
+    from goldbench.generate.steps import BuildRun
 
 SHAPING_PACKAGES = ("langchain-text-splitters", "numpy", "openai", "py3langid", "pydantic", "scipy")
 """The packages whose behaviour shapes a gold set."""
@@ -29,7 +29,7 @@ def rejected_by(rules: Mapping[str, int]) -> dict[str, Any]:
     return {"rules": used, "rejected": sum(used.values())}
 
 
-def manifest_of(run: Run, prompts: Mapping[str, str], usage: Mapping[str, StageUsage]) -> Manifest:
+def manifest_of(run: BuildRun, prompts: Mapping[str, str], usage: Mapping[str, StageUsage]) -> Manifest:
     """Return the record of a run; its files are entered when they are put in place.
 
     Args:

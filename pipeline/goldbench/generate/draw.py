@@ -18,7 +18,15 @@ from goldbench.config import KINDS, SHARED, Generator
 from goldbench.errors import ModelUnavailable, UsageError
 from goldbench.generate.attempts import FOREIGN, Attempts
 from goldbench.generate.bounded_work import bounded
-from goldbench.generate.drawn_queries import LIMIT, DrawnQueries, Outcome, Standing, Task, TaskResult, rejection
+from goldbench.generate.drawn_queries import (
+    LIMIT,
+    DrawnCandidate,
+    DrawnQueries,
+    EarlierQueries,
+    Task,
+    TaskResult,
+    rejection,
+)
 from goldbench.generate.first_replies import FAULTS, MAX_FAILED_CALLS, Trial
 from goldbench.generate.noisy_queries import add_noisy
 from goldbench.generate.quotas import Quotas, missing_beside
@@ -87,7 +95,7 @@ class Draw:
     target: int
     concurrency: int
     trial: Trial | None = None
-    standing: Standing = field(default_factory=Standing)
+    standing: EarlierQueries = field(default_factory=EarlierQueries)
     waits: bool = True
     note: Callable[[str], None] = lambda _: None
     drawn: DrawnQueries = field(default_factory=DrawnQueries, init=False)
@@ -97,7 +105,7 @@ class Draw:
     """All tasks: about one passage, then the other kinds."""
     _kinds: Quotas = field(init=False)
     _checks: SetChecks = field(init=False)
-    _reserve: list[Outcome] = field(default_factory=list, init=False)
+    _reserve: list[DrawnCandidate] = field(default_factory=list, init=False)
     """Candidates whose first wording may fill the set at the end: they break a rule that many a good query breaks."""
 
     async def draw(self) -> DrawnQueries:
@@ -219,7 +227,7 @@ class Draw:
 
     async def _draw_wave(self, tasks: Sequence[Task]) -> None:
         """Carry out tasks; candidates are compared with the set in the order of the tasks, as soon as possible."""
-        again: list[Outcome] = []
+        again: list[DrawnCandidate] = []
 
         def take(result: TaskResult) -> None:
             if self.trial is not None and result.task.kind in KINDS:
@@ -265,7 +273,7 @@ class Draw:
         if _says_something_of_the_model(result):
             self._kinds.tries[result.task.kind] += 1
 
-    def _record(self, outcome: Outcome, *, last: bool) -> bool:
+    def _record(self, outcome: DrawnCandidate, *, last: bool) -> bool:
         """Record a candidate; return False if it may be rewritten."""
         drawn = self.drawn
         if outcome.failure is not None:
@@ -292,7 +300,7 @@ class Draw:
             self._reject(outcome, outcome.finding)
         return True
 
-    def _counts_on(self, outcome: Outcome) -> bool:
+    def _counts_on(self, outcome: DrawnCandidate) -> bool:
         """Return whether a dry run counts a stand-in as a query, as often as replies become one."""
         stream = self._stream(outcome.task)
         if stream is not self._passages or not self.source.settings.asks_in_short:
@@ -302,7 +310,7 @@ class Draw:
             share = max((stream.accepted - self.drawn.planned) / stream.replies, LOWEST_EXPECTED_YIELD)
         return self.drawn.planned < math.ceil(share * stream.stand_ins)
 
-    def _check_quota(self, outcome: Outcome) -> Finding | None:
+    def _check_quota(self, outcome: DrawnCandidate) -> Finding | None:
         """Return why a candidate is not needed, None if a query of its kind is missing."""
         stream = self._stream(outcome.task)
         if self._missing(stream) <= 0:
@@ -312,7 +320,7 @@ class Draw:
             return Finding("kind-quota", f"there are enough queries of the kind {kind.value}")
         return None
 
-    def _accept(self, outcome: Outcome) -> None:
+    def _accept(self, outcome: DrawnCandidate) -> None:
         drawn = self.drawn
         task = outcome.task
         self._stream(task).accepted += 1
@@ -328,7 +336,7 @@ class Draw:
             drawn.queries.append(query)
             drawn.positions.append(task.positions)
 
-    def _reject(self, outcome: Outcome, finding: Finding) -> None:
+    def _reject(self, outcome: DrawnCandidate, finding: Finding) -> None:
         self._stream(outcome.task).rejected += 1
         self.drawn.rejections.append(rejection(finding, outcome.candidate))
 
@@ -364,7 +372,7 @@ class Draw:
             if finding is not None and self._missing(self._passages) <= 0:
                 self._reject(outcome, finding)
             else:
-                self._record(Outcome(outcome.task, outcome.proposed, outcome.proposed), last=True)
+                self._record(DrawnCandidate(outcome.task, outcome.proposed, outcome.proposed), last=True)
 
     def _stop_if_hopeless(self, stream: Stream) -> None:
         """Stop when more tasks would only cost more.

@@ -55,7 +55,7 @@ class Task:
 
 
 @dataclass(slots=True)
-class Outcome:
+class DrawnCandidate:
     """A candidate on its way; without a finding it has passed the checks that look at it alone.
 
     ``planned`` marks a stand-in of a dry run: no model was asked for it, and it counts as an accepted query.
@@ -78,7 +78,7 @@ class TaskResult:
     """The candidates of a task, and what ended it: a reason for no query, or a call that failed or was not made."""
 
     task: Task
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[DrawnCandidate] = field(default_factory=list)
     end: Rejection | Failure | None = None
 
 
@@ -112,7 +112,7 @@ class DrawnQueries:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EarlierQueries:
     """The queries that a set keeps of an earlier one, and the positions of the chunks that each needs."""
 
     queries: tuple[Query, ...] = ()

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from goldbench.errors import Message, ModelUnfit
-from goldbench.generate.drawn_queries import LIMIT, Outcome, TaskResult
+from goldbench.generate.drawn_queries import LIMIT, DrawnCandidate, TaskResult
 from goldbench.records.manifest import Failure
 from goldbench.records.query import Rejection
 from goldbench.text.display import shell_command
@@ -110,7 +110,7 @@ class Trial:
         return ModelUnfit(Message("{}; {}; {}", problem, self.advice, stored))
 
 
-def fault_of(outcome: Outcome) -> str:
+def fault_of(outcome: DrawnCandidate) -> str:
     """Return what makes a proposed query useless, empty for nothing; a query that breaks a strict rule is of use."""
     finding = outcome.finding
     if finding is None:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from goldbench.config import Config, PromptStyle
 from goldbench.errors import InputError
-from goldbench.formats.documents.sources import Found
+from goldbench.formats.documents.sources import SourceFiles
 from goldbench.generate.books import manifest_of
 from goldbench.generate.drawn_queries import DrawnQueries
-from goldbench.generate.steps import Run, assemble, check, choose, chunk, generate, load
-from goldbench.generate.writers import NotSimulated, Writing
+from goldbench.generate.steps import BuildRun, assemble, check, choose, chunk, generate, load
+from goldbench.generate.writers import OpenWriter, SimulationStandIn
 from goldbench.goldset.file_names import OWN
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy
 from goldbench.ports import Progress, StoredRecords
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from goldbench.generate.renewal import Renewal
 
 
-STAGES: dict[str, Callable[[Run], Awaitable[StageReport]]] = {
+STAGES: dict[str, Callable[[BuildRun], Awaitable[StageReport]]] = {
     "load": load,
     "chunk": chunk,
     "select": choose,
@@ -41,7 +41,7 @@ STAGES: dict[str, Callable[[Run], Awaitable[StageReport]]] = {
 }
 
 
-async def walk(run: Run, *, until: str, after: str | None = None) -> None:
+async def walk(run: BuildRun, *, until: str, after: str | None = None) -> None:
     """Do the stages of the table in order and keep their reports.
 
     Args:
@@ -69,7 +69,7 @@ class Writer(Protocol):
     def take_style(self, style: PromptStyle) -> None:
         """Ask in this prompt style from now on."""
 
-    def open(self, chunks: StoredRecords[Chunk]) -> AbstractAsyncContextManager[Writing]:
+    def open(self, chunks: StoredRecords[Chunk]) -> AbstractAsyncContextManager[OpenWriter]:
         """Open it for a corpus."""
 
     def usage(self) -> Mapping[str, StageUsage]:
@@ -77,7 +77,7 @@ class Writer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class FinishedBuild:
     """A finished run: its configuration and manifest, the cap that stopped it or None, whether the target was met.
 
     ``renewal`` tells what was kept of the set before, None if it was built from nothing. ``unreached`` counts the
@@ -103,7 +103,7 @@ Finish = Callable[[Draft, Manifest], Awaitable[Manifest]]
 
 async def build(  # noqa: PLR0913  every parameter is a choice of the caller
     writer: Writer,
-    found: Found,
+    files: SourceFiles,
     out: Path,
     *,
     progress: Progress,
@@ -112,14 +112,14 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
     decisions: Finish | None = None,
     refresh: bool = False,
     paths: Sequence[str] = (),
-) -> Result:
+) -> FinishedBuild:
     """Build a gold set from files and put it in place.
 
     If the folder holds a set with these settings whose documents changed, the queries that still stand are kept.
 
     Args:
         writer: Who writes the queries, and the configuration of the run.
-        found: The files.
+        files: The files.
         out: The run folder.
         progress: Shows how far the run is.
         replace: Whether a run of other documents or with other settings may be replaced.
@@ -141,9 +141,9 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
     )
 
     with folder.replacing(policy, is_renewal=not from_scratch) as draft:
-        run = Run(
+        run = BuildRun(
             config=config,
-            found=found,
+            found=files,
             draft=draft,
             progress=progress,
             accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
@@ -199,21 +199,24 @@ def renewal_of(folder: GoldFolder, draft: Draft, *, refresh: bool) -> Renewal | 
     return renewal if renewal.manifest.renewed is not None or not renewal.has_same_texts(draft) else None
 
 
-def _result(run: Run, config: Config, manifest: Manifest) -> Result:
+def _result(run: BuildRun, config: Config, manifest: Manifest) -> FinishedBuild:
     drawn, asked = run.drawn, config.generate.queries
     written = sum(query.generator != OWN for query in (*drawn.queries, *drawn.unanswerable))
     met = written >= (run.target if asked else 1)
     if asked is not None:
         met = met and all(count.kept >= count.wanted for count in run.kinds.values())
-    unreached = sum(one.difficulty is not None and not any(one.difficulty.ranks.values()) for one in drawn.queries)
-    return Result(config, manifest, drawn.limit, met, run.renewal, unreached)
+    unreached = sum(
+        drawn_query.difficulty is not None and not any(drawn_query.difficulty.ranks.values())
+        for drawn_query in drawn.queries
+    )
+    return FinishedBuild(config, manifest, drawn.limit, met, run.renewal, unreached)
 
 
 async def plan(
     config: Config,
-    found: Found,
+    files: SourceFiles,
     path: Path,
-    writing: Writing | None,
+    writing: OpenWriter | None,
     *,
     progress: Progress,
     folder: GoldFolder | None = None,
@@ -223,20 +226,20 @@ async def plan(
 
     Args:
         config: The configuration of the run.
-        found: The files.
+        files: The files.
         path: An empty folder for what is read and cut, to be thrown away.
         writing: Who answers from the store and counts what would be asked; see ``goldbench.llm.rehearsal``.
             None if the queries are simulated, of which nothing is drawn.
         progress: Shows how far the run is.
         folder: The folder with the set before, None if nothing of it is kept.
     """
-    run = Run(
+    run = BuildRun(
         config=config,
-        found=found,
+        found=files,
         draft=Draft(path),
         progress=progress,
         accept=folder.check_same_corpus if folder and not refresh else lambda _: None,
-        opened=lambda _: contextlib.nullcontext(writing or Writing(NotSimulated())),
+        opened=lambda _: contextlib.nullcontext(writing or OpenWriter(SimulationStandIn())),
     )
     await walk(run, until="chunk")
     run.renewal = renewal_of(folder, run.draft, refresh=refresh) if folder else None

@@ -11,9 +11,9 @@ from goldbench.formats.documents.chunker import cut_documents
 from goldbench.formats.documents.encodings import Encodings
 from goldbench.formats.documents.fields import ReadOptions
 from goldbench.formats.documents.reader import read_documents
-from goldbench.formats.documents.site_lines import LeftOut
-from goldbench.formats.documents.sources import Found, SourceFile, find_files
-from goldbench.formats.documents.worker_pool import Budget, Workers
+from goldbench.formats.documents.site_lines import LeftOutLines
+from goldbench.formats.documents.sources import SourceFile, SourceFiles, find_files
+from goldbench.formats.documents.worker_pool import DocumentLimits, Workers
 from goldbench.formats.tables import Table
 from goldbench.goldset.folder import GoldFolder
 from goldbench.ports import Brief
@@ -23,12 +23,12 @@ from goldbench.stages.select import READY, Limits, chunk_fault
 from goldbench.text.language import detect_language
 
 
-def find_documents(paths: Sequence[str]) -> Found:
+def find_documents(paths: Sequence[str]) -> SourceFiles:
     """Return the files to read; the folders of earlier runs among them are left out."""
     return find_files(paths, is_run=lambda folder: GoldFolder(folder).holds_documents())
 
 
-def held_rows(table: Table, *, name: str, source: str) -> Found:
+def held_rows(table: Table, *, name: str, source: str) -> SourceFiles:
     """Return a table in memory as the files to read.
 
     Args:
@@ -36,7 +36,7 @@ def held_rows(table: Table, *, name: str, source: str) -> Found:
         name: What messages call it.
         source: The file that gives the same documents; ids are made from it.
     """
-    return Found(files=(SourceFile(Path(name), source, table),), ignored={}, repeated=(), failures=())
+    return SourceFiles(files=(SourceFile(Path(name), source, table),), ignored={}, repeated=(), failures=())
 
 
 def reading(config: Config) -> ReadOptions:
@@ -55,7 +55,7 @@ def reading(config: Config) -> ReadOptions:
 def workers_for(config: Config) -> Workers:
     """Return the processes that read documents or cut them, with their limits; see `Workers`."""
     settings = config.documents
-    budget = Budget(
+    budget = DocumentLimits(
         seconds=settings.seconds, memory_megabytes=settings.memory_megabytes, megabytes=settings.max_megabytes
     )
     if config.machines.engine is Engine.LOCAL:
@@ -68,17 +68,17 @@ def workers_for(config: Config) -> Workers:
 
 def cut(
     config: Config,
-    found: Found,
+    files: SourceFiles,
     *,
     on_failure: Callable[[UnreadableDocument], None],
-    on_left_out: Callable[[LeftOut], None] = lambda _: None,
+    on_left_out: Callable[[LeftOutLines], None] = lambda _: None,
     on_encodings: Callable[[Encodings], None] = lambda _: None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of files without storing anything, as ``goldbench chunk`` prints them.
 
     Args:
         config: The configuration.
-        found: The files.
+        files: The files.
         on_failure: Is told about each file or document that cannot be read, unless the configuration is strict.
         on_left_out: Is told at the end what was left out of the texts.
         on_encodings: Is told at the end the encodings of the files.
@@ -89,11 +89,11 @@ def cut(
             raise error
         on_failure(error)
 
-    for problem in found.failures:
+    for problem in files.failures:
         report(problem)
     with workers_for(config) as readers, workers_for(config) as cutters:
         documents = read_documents(
-            found.files, reading(config), readers, on_failure=report, on_left_out=on_left_out, on_encodings=on_encodings
+            files.files, reading(config), readers, on_failure=report, on_left_out=on_left_out, on_encodings=on_encodings
         )
         yield from cut_documents(
             documents, cutters, size=config.chunk.size, overlap=config.chunk.overlap_characters, on_failure=report
@@ -117,14 +117,14 @@ def brief_for(config: Config, chunk: Chunk) -> Brief:
     return Brief(chunk, asked, settings.constraints, language, own_words=own_words, titled=titled)
 
 
-def first_brief(config: Config, found: Found) -> Brief:
+def first_brief(config: Config, files: SourceFiles) -> Brief:
     """Return the request about the first chunk that may be asked about, as ``goldbench prompts render`` shows it.
 
     Raises:
         GoldbenchError: No chunk may be asked about.
     """
     limits = READY if config.documents.no_chunk else Limits()
-    for chunk in cut(config, found, on_failure=lambda _: None):
+    for chunk in cut(config, files, on_failure=lambda _: None):
         if chunk_fault(chunk, limits, ready=config.documents.no_chunk) is None:
             return brief_for(config, chunk)
     raise GoldbenchError("no chunk of these documents is long and clean enough for a question; give longer documents")

@@ -21,7 +21,7 @@ WORTH_A_FORECAST = 2
 T = TypeVar("T")
 
 
-class Calling(Protocol):
+class CallTraffic(Protocol):
     """Calls a model; see ``goldbench.generate.writers.Writing``."""
 
     @property
@@ -42,7 +42,7 @@ def counted(items: Iterable[T], step: Step) -> Iterator[T]:
 
 @contextlib.asynccontextmanager
 async def calls_shown(
-    writing: Calling, step: Step, progress: Progress, *, calls: int = 0, unit: str = "calls"
+    writing: CallTraffic, step: Step, progress: Progress, *, calls: int = 0, unit: str = "calls"
 ) -> AsyncIterator[None]:
     """Show the calls to the model while the block runs, and name those that take too long.
 
@@ -64,7 +64,7 @@ async def calls_shown(
         step.tell("")
 
 
-async def _watch(writing: Calling, step: Step, progress: Progress, calls: int, unit: str) -> None:
+async def _watch(writing: CallTraffic, step: Step, progress: Progress, calls: int, unit: str) -> None:
     assert writing.traffic
     begun = time.monotonic()
     named_at = -writing.patience_s

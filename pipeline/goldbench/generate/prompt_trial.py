@@ -10,7 +10,7 @@ from goldbench.config import Config, Generator, PromptStyle
 from goldbench.errors import Message
 from goldbench.generate.attempts import Attempts
 from goldbench.generate.bounded_work import bounded
-from goldbench.generate.drawn_queries import Outcome, Task, TaskResult
+from goldbench.generate.drawn_queries import DrawnCandidate, Task, TaskResult
 from goldbench.generate.first_replies import FAULTS, Trial
 from goldbench.generate.inputs import brief_for
 from goldbench.generate.task_source import TaskSource
@@ -69,7 +69,7 @@ def trial_of(config: Config) -> Trial | None:
     return Trial("write queries", Message("use another model, {prompt_style='short'} or looser constraints"))
 
 
-def _is_sound(outcome: Outcome) -> bool:
+def _is_sound(outcome: DrawnCandidate) -> bool:
     """Return whether an outcome passes the rules that hold in both styles; only in short is its likelihood known."""
     return outcome.failure is None and (outcome.finding is None or outcome.finding.filter == "unlikely")
 

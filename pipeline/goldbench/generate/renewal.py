@@ -14,12 +14,12 @@ import numpy.typing as npt
 from goldbench.errors import InputError, Message
 from goldbench.formats.packed_files import Source
 from goldbench.formats.runs.trec import read_qrels
-from goldbench.generate.drawn_queries import DrawnQueries, Standing
+from goldbench.generate.drawn_queries import DrawnQueries, EarlierQueries
 from goldbench.goldset.file_names import CHUNKS, DOCUMENTS, OWN, USERS
 from goldbench.goldset.folder import Draft, GoldFolder, is_graded
 from goldbench.goldset.grading_counts import grading_counts
 from goldbench.goldset.publication import sha256_of
-from goldbench.goldset.transfer import Corpus, KeptQuery, OldSet, Transfer, transfer_queries
+from goldbench.goldset.transfer import ComparedCorpus, KeptQuery, OldSet, Transfer, transfer_queries
 from goldbench.records.corpus import Chunk
 from goldbench.records.manifest import Grading, KindCount, Manifest, RenewalCounts
 from goldbench.records.query import RetiredQuery
@@ -85,7 +85,7 @@ class Renewal:
     manifest: Manifest
     keeps_some: bool = False
     """Whether documents that hold the evidence of no query are refused."""
-    standing: Standing = field(default_factory=Standing)
+    standing: EarlierQueries = field(default_factory=EarlierQueries)
     left: Transfer | None = None
     unchanged: bool = False
     """Whether documents and chunks are the earlier ones, byte by byte."""
@@ -116,7 +116,7 @@ class Renewal:
         """
         given = self.manifest.target
         if self.graded and self.left is not None and (given is None or asked <= given):
-            before = (*(one.query for one in self.left.queries), *self.left.unanswerable)
+            before = (*(kept_query.query for kept_query in self.left.queries), *self.left.unanswerable)
             return min(asked, sum(query.generator != OWN for query in before))
         return asked
 
@@ -131,14 +131,14 @@ class Renewal:
         """
         self.unchanged = self.has_same_texts(draft)
         chunks = draft.chunks.read()
-        self.left = transfer_queries(self._old_set(), Corpus(draft.documents.read(), chunks))
+        self.left = transfer_queries(self._old_set(), ComparedCorpus(draft.documents.read(), chunks))
         kept = self.left.kept
         if self.keeps_some and self.left.queries and not kept:
             remedy = Message("name the right ones, or build with {replace=True}")
             raise InputError(self.base.home.path, Message("the evidence of no query is in these documents; {}", remedy))
-        self.standing = Standing(
-            queries=tuple(one.query for one in kept),
-            positions=tuple(one.positions for one in kept),
+        self.standing = EarlierQueries(
+            queries=tuple(kept_query.query for kept_query in kept),
+            positions=tuple(kept_query.positions for kept_query in kept),
             unanswerable=self.left.unanswerable,
             judgments=tuple(self.left.pairs(self.base.home.unanswerable_judgments.read_any())),
         )
@@ -174,7 +174,7 @@ class Renewal:
     def kinds(self) -> dict[str, KindCount]:
         """Return how many queries of each kind are kept; empty if the kinds have no exact shares."""
         kept = Counter(query.kind.value for query in self.standing.every if query.kind is not None)
-        return {kind: one.model_copy(update={"kept": kept[kind]}) for kind, one in self.manifest.kinds.items()}
+        return {kind: count.model_copy(update={"kept": kept[kind]}) for kind, count in self.manifest.kinds.items()}
 
     def metadata(self, *, judged: bool) -> dict[str, object]:
         """Return what the metadata of the earlier set tells about its grades.
@@ -207,11 +207,11 @@ class Renewal:
             if judgment.canary is None and judgment.relevance >= RELEVANT and judgment.evidence:
                 quotes[judgment.query_id, judgment.chunk_id].append(judgment.evidence)
         return OldSet(
-            corpus=Corpus(base.home.documents.read(), base.home.chunks.read()),
+            corpus=ComparedCorpus(base.home.documents.read(), base.home.chunks.read()),
             queries=list(base.records.queries.read()),
             unanswerable=list(base.home.unanswerable.read_any()),
-            left_out=[one.query for one in base.home.ungraded.read_any()],
-            waiting=frozenset(one.query_id for one in base.home.unlabelled.read_any()),
+            left_out=[old_query.query for old_query in base.home.ungraded.read_any()],
+            waiting=frozenset(old_query.query_id for old_query in base.home.unlabelled.read_any()),
             labels=labels,
             derived={} if self.graded else _derived(labels),
             quotes=quotes,
@@ -237,24 +237,30 @@ class Renewal:
         needed = {position for positions in self.standing.positions for position in positions}
         taken = {member for position in needed for member in (position, *cluster_of(position))}
         same = self.left.passages
-        died = {same[one.query.chunk_id] for one in self.left.retired if one.query.chunk_id in same}
+        died = {same[retired.query.chunk_id] for retired in self.left.retired if retired.query.chunk_id in same}
         as_before = set(same.values()) - died
         first = {number for number, chunk in enumerate(chunks) if chunk.chunk_id not in as_before}
         free = [int(position) for position in order if int(position) not in taken]
         return np.array(sorted(free, key=lambda position: position not in first), dtype=order.dtype)
 
-    def relevance(self, found: Mapping[str, dict[str, Relevance]], *, judged: bool) -> dict[str, dict[str, Relevance]]:
+    def relevance(
+        self, grades_of_queries: Mapping[str, dict[str, Relevance]], *, judged: bool
+    ) -> dict[str, dict[str, Relevance]]:
         """Return the labels of the new set: in a judged one those that are kept, in another one also new copies.
 
         Args:
-            found: The labels that follow from the evidence, by query.
+            grades_of_queries: The labels that follow from the evidence, by query.
         """
         assert self.left is not None
-        labels = dict(found)
-        for one in self.left.kept:
-            own = {chunk_id: grade for chunk_id, grade in one.labels.items() if chunk_id not in one.derived}
-            query_id = one.query.query_id
-            labels[query_id] = dict(one.labels) if judged and self.graded else {**found.get(query_id, {}), **own}
+        labels = dict(grades_of_queries)
+        for kept_query in self.left.kept:
+            own = {
+                chunk_id: grade for chunk_id, grade in kept_query.labels.items() if chunk_id not in kept_query.derived
+            }
+            query_id = kept_query.query.query_id
+            labels[query_id] = (
+                dict(kept_query.labels) if judged and self.graded else {**grades_of_queries.get(query_id, {}), **own}
+            )
         return labels
 
     def record(self, asked: int) -> RenewalCounts:
@@ -266,11 +272,11 @@ class Renewal:
         assert self.left is not None
         kept = self.left.kept
         return RenewalCounts(
-            kept=sum(not one.moved for one in kept) + len(self.left.unanswerable),
-            moved=sum(one.moved for one in kept),
+            kept=sum(not kept_query.moved for kept_query in kept) + len(self.left.unanswerable),
+            moved=sum(kept_query.moved for kept_query in kept),
             asked=asked,
             retired=len(self.left.retired),
-            unjudged=sum(one.unjudged for one in kept),
+            unjudged=sum(kept_query.unjudged for kept_query in kept),
             unasked=self.unasked,
             new_passages=self.new_passages,
         )
@@ -287,7 +293,9 @@ class Renewal:
             draft.unlabelled.write(self.base.home.unlabelled.read())
         if self.left is not None and not self.graded and self.base.records.pool.exists():
             draft.pool.write(self.left.pairs(self.base.records.pool.read()))
-        dropped = [one for one in self.left.left_out if isinstance(one, RetiredQuery)] if self.left else []
+        dropped = (
+            [left_out for left_out in self.left.left_out if isinstance(left_out, RetiredQuery)] if self.left else []
+        )
         if every := [*before, *self.retired, *dropped]:
             draft.retired.write(every)
 
@@ -305,12 +313,18 @@ class Renewal:
         draft.pool.write(pool)
         draft.judgments.write(judgments)
         draft.checks.write(self.left.pairs(records.checks.read_any()))
-        stay = {one.query.query_id: one.query for one in self.left.left_out if isinstance(one, KeptQuery)}
+        stay = {
+            left_out.query.query_id: left_out.query
+            for left_out in self.left.left_out
+            if isinstance(left_out, KeptQuery)
+        }
         dropped = self.base.home.ungraded.read_any()
         draft.ungraded.write(
-            one.model_copy(update={"query": stay[one.query.query_id]}) for one in dropped if one.query.query_id in stay
+            left_out.model_copy(update={"query": stay[left_out.query.query_id]})
+            for left_out in dropped
+            if left_out.query.query_id in stay
         )
-        counts = grading_counts(pool, judgments, [one.query for one in self.left.kept])
+        counts = grading_counts(pool, judgments, [left_out.query for left_out in self.left.kept])
         return self.manifest.grading.model_copy(update=counts)
 
 
@@ -318,7 +332,10 @@ def _labels(path: Path) -> dict[str, dict[str, Relevance]]:
     if not path.is_file():
         raise InputError(path, Message("is missing; build the set again with {replace=True}"))
     qrels = read_qrels(Source(path))
-    return {query_id: {one: Relevance(grade) for one, grade in grades.items()} for query_id, grades in qrels.items()}
+    return {
+        query_id: {chunk_id: Relevance(grade) for chunk_id, grade in grades.items()}
+        for query_id, grades in qrels.items()
+    }
 
 
 def _derived(labels: Mapping[str, Mapping[str, Relevance]]) -> dict[str, list[str]]:

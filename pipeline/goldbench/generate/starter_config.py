@@ -37,8 +37,8 @@ def starter_config(live: Mapping[str, Any], systems: Mapping[str, Mapping[str, A
         record = KINDS[table["kind"]]
         lines.append(_with_comment(f"[systems.{_key(name)}]", first_sentence(record)))
         for key, value in table.items():
-            told = record.model_fields[key].description if key in record.model_fields else None
-            lines.append(_with_comment(f"{key} = {toml_value(value)}", (told or "What it is").rstrip(".")))
+            description = record.model_fields[key].description if key in record.model_fields else None
+            lines.append(_with_comment(f"{key} = {toml_value(value)}", (description or "What it is").rstrip(".")))
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
@@ -58,17 +58,17 @@ def commented_config(head: str, live: Mapping[str, Any]) -> str:
 
 def _table(path: tuple[str, ...], table: Any, live: Mapping[str, Any]) -> Iterator[str]:  # noqa: ANN401  a record
     yield _with_comment(f"[{'.'.join(path)}]", first_sentence(table))
-    inner = [one for one in declared(table, path) if len(one.path) == len(path) + 1]
-    for one in inner:
-        if not isinstance(one.default or one.setting.example, dict):
-            yield _line(one, live)
+    inner = [declaration for declaration in declared(table, path) if len(declaration.path) == len(path) + 1]
+    for declaration in inner:
+        if not isinstance(declaration.default or declaration.setting.example, dict):
+            yield _line(declaration, live)
     yield ""
-    for one in inner:
-        if isinstance(one.default or one.setting.example, dict):
-            mark = "" if one.path[-1] in live else "# "
-            unset = f"; default: {one.default_text()}" if one.default is None else ""
-            yield _with_comment(f"{mark}[{one.key}]", one.setting.help + unset)
-            shown = live.get(one.path[-1]) or one.default or one.setting.example
+    for declaration in inner:
+        if isinstance(declaration.default or declaration.setting.example, dict):
+            mark = "" if declaration.path[-1] in live else "# "
+            unset = f"; default: {declaration.default_text()}" if declaration.default is None else ""
+            yield _with_comment(f"{mark}[{declaration.key}]", declaration.setting.help + unset)
+            shown = live.get(declaration.path[-1]) or declaration.default or declaration.setting.example
             yield from (f"{mark}{_key(key)} = {toml_value(value)}" for key, value in shown.items())
             yield ""
     for name, field in table.model_fields.items():
@@ -87,8 +87,8 @@ def _line(setting_declaration: SettingDeclaration, live: Mapping[str, Any]) -> s
         else ""
     )
     unset = f"default: {setting_declaration.default_text()}" if setting_declaration.default is None else ""
-    told = f"{setting_declaration.key} {setting_declaration.setting.help}".lower()
-    unit = "" if setting_declaration.setting.unit.lower() in told else setting_declaration.setting.unit
+    known_words = f"{setting_declaration.key} {setting_declaration.setting.help}".lower()
+    unit = "" if setting_declaration.setting.unit.lower() in known_words else setting_declaration.setting.unit
     if setting_declaration.setting.unit == SHARE and value is not None:
         unit = share_text(value)
     comment = "; ".join(filter(None, (setting_declaration.setting.help, choices, unit, unset)))

@@ -19,21 +19,21 @@ from goldbench.errors import InputError, Message, UnreadableDocument
 from goldbench.formats.documents.chunker import cut_documents
 from goldbench.formats.documents.encodings import Encodings
 from goldbench.formats.documents.reader import read_documents
-from goldbench.formats.documents.site_lines import LeftOut
-from goldbench.formats.documents.sources import Found
+from goldbench.formats.documents.site_lines import LeftOutLines
+from goldbench.formats.documents.sources import SourceFiles
 from goldbench.formats.documents.worker_pool import memory_note
 from goldbench.formats.jsonl import RecordFile
 from goldbench.generate.answer_search import AnswerSearch
 from goldbench.generate.attempts import FOREIGN, Attempts
 from goldbench.generate.books import described, rejected_by
 from goldbench.generate.draw import Draw
-from goldbench.generate.drawn_queries import DrawnQueries, Standing
+from goldbench.generate.drawn_queries import DrawnQueries, EarlierQueries
 from goldbench.generate.inputs import brief_for, reading, workers_for
 from goldbench.generate.progress import calls_shown, counted
 from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.generate.query_ranks import MEASURED_UP_TO, measure_difficulty
 from goldbench.generate.task_source import TaskSource
-from goldbench.generate.writers import Writing
+from goldbench.generate.writers import OpenWriter
 from goldbench.goldset.dataset import GoldContents, passages
 from goldbench.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, QUERIES
 from goldbench.goldset.folder import Draft
@@ -56,11 +56,11 @@ DRAWING_ORDER = "drawing order"
 UP_TO = 300
 """How many queries are drawn if no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
 
-WriterFactory: TypeAlias = Callable[[RecordFile[Chunk]], AbstractAsyncContextManager[Writing]]
+WriterFactory: TypeAlias = Callable[[RecordFile[Chunk]], AbstractAsyncContextManager[OpenWriter]]
 
 
 @dataclass(slots=True, kw_only=True)
-class Run:
+class BuildRun:
     """What the stages of one run pass on; each stage sets what it makes.
 
     Args:
@@ -75,7 +75,7 @@ class Run:
     """
 
     config: Config
-    found: Found
+    found: SourceFiles
     draft: Draft
     progress: Progress
     accept: Callable[[RecordFile[Document]], None]
@@ -96,9 +96,9 @@ class Run:
     kinds: dict[str, KindCount] = field(default_factory=dict)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> EarlierQueries:
         """The queries that are kept of the set before."""
-        return self.renewal.standing if self.renewal else Standing()
+        return self.renewal.standing if self.renewal else EarlierQueries()
 
     @property
     def target(self) -> int:
@@ -115,7 +115,7 @@ class Run:
 class _Skips:
     """The documents that one stage cannot use: counted, the first of them named, or the end of the run when strict."""
 
-    def __init__(self, run: Run, stage: str) -> None:
+    def __init__(self, run: BuildRun, stage: str) -> None:
         self._run, self._stage = run, stage
         self.failures: list[Failure] = []
         self.count = 0
@@ -135,12 +135,12 @@ class _Skips:
             self._run.progress.note(f"skipped {self.count - FAILURES_SHOWN:,} more, {self.count:,} in all")
 
 
-async def load(run: Run) -> StageReport:
+async def load(run: BuildRun) -> StageReport:
     """Decode files and rows into the texts that every span refers to.
 
     A bad one is skipped, counted and named, or ends the run when strict.
     """
-    skips, shared, read = _Skips(run, "load"), list[LeftOut](), list[Encodings]()
+    skips, shared, read = _Skips(run, "load"), list[LeftOutLines](), list[Encodings]()
     for problem in run.found.failures:
         skips(problem)
     with run.progress.stage("load", None) as step, workers_for(run.config) as workers:
@@ -156,7 +156,7 @@ async def load(run: Run) -> StageReport:
         )
         run.documents = run.draft.documents.write(counted(texts, step))
     skips.tell_others()
-    left_out, encodings = next(iter(shared), LeftOut(0)), next(iter(read), Encodings())
+    left_out, encodings = next(iter(shared), LeftOutLines(0)), next(iter(read), Encodings())
     for note in (*left_out.notes(), *encodings.notes()):
         run.progress.note(note)
     count = len(run.documents)
@@ -185,7 +185,7 @@ def _nothing_read(failures: list[Failure], failed: int) -> InputError:
     return InputError(place, f"no document could be read, {amount(failed, 'bad document')}{first}")
 
 
-async def chunk(run: Run) -> StageReport:
+async def chunk(run: BuildRun) -> StageReport:
     """Cut the documents into passages, each an exact span; those without any word give no chunk.
 
     A document that takes too long is skipped, counted and named, or ends the run when strict.
@@ -201,7 +201,7 @@ async def chunk(run: Run) -> StageReport:
     return StageReport(stage="chunk", reads=DOCUMENTS, writes=CHUNKS, read=count, written=written, failed=skips.count)
 
 
-async def choose(run: Run) -> StageReport:
+async def choose(run: BuildRun) -> StageReport:
     """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
     seed, ready = run.config.generate.seed, run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
@@ -214,7 +214,7 @@ async def choose(run: Run) -> StageReport:
     )
 
 
-async def generate(run: Run) -> StageReport:
+async def generate(run: BuildRun) -> StageReport:
     """Propose queries, one prompt per chunk, first chunks first, until there are enough.
 
     The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
@@ -243,7 +243,7 @@ async def generate(run: Run) -> StageReport:
     )
 
 
-def _nothing_drawn(run: Run, renewal: Renewal) -> StageReport:
+def _nothing_drawn(run: BuildRun, renewal: Renewal) -> StageReport:
     """Take what is kept as the whole set; nobody who writes is needed."""
     run.generator = renewal.earlier_generator()
     run.drawn = renewal.standing.joined(DrawnQueries())
@@ -255,14 +255,14 @@ def _nothing_drawn(run: Run, renewal: Renewal) -> StageReport:
     )
 
 
-async def _draw(run: Run) -> None:
+async def _draw(run: BuildRun) -> None:
     async with run.opened(run.chunks) as writing:
         with run.progress.stage("generate", None) as step:
             async with calls_shown(writing, step, run.progress, calls=run.missing, unit="queries"):
                 await _write_queries(run, writing, step.advance)
 
 
-async def _write_queries(run: Run, writing: Writing, advance: Callable[[int], None]) -> None:
+async def _write_queries(run: BuildRun, writing: OpenWriter, advance: Callable[[int], None]) -> None:
     order: npt.NDArray[np.integer[Any]] = run.selection.order
     if run.renewal is not None:
         order = run.renewal.order(order, run.chunks, run.selection.cluster_of)
@@ -301,7 +301,7 @@ async def _write_queries(run: Run, writing: Writing, advance: Callable[[int], No
 
 
 async def _choose_style(
-    run: Run, attempts: Attempts, source: TaskSource, other_style: QueryGenerator | None
+    run: BuildRun, attempts: Attempts, source: TaskSource, other_style: QueryGenerator | None
 ) -> Attempts:
     """Return the attempts in the prompt style that the first passages speak for."""
     settings = run.config.generate
@@ -315,7 +315,7 @@ async def _choose_style(
     return attempts
 
 
-async def check(run: Run) -> StageReport:
+async def check(run: BuildRun) -> StageReport:
     """Write the queries that passed every check, and the rest with its reason; the checks ran during `generate`."""
     drawn = run.drawn
     if drawn.queries and len(run.chunks) <= MEASURED_UP_TO:
@@ -337,7 +337,7 @@ async def check(run: Run) -> StageReport:
     )
 
 
-async def assemble(run: Run) -> StageReport:
+async def assemble(run: BuildRun) -> StageReport:
     """Label the chunks that hold the evidence and write the gold set; its corpus holds every chunk."""
     queries, chunks = run.drawn.queries, run.chunks
     relevance = {

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from goldbench.errors import InputError
-from goldbench.formats.query_logs import Asked, Log
+from goldbench.formats.query_logs import Log, LoggedQuery
 from goldbench.stages.log_sample import Band, BandCount, UsersQuery, draw_sample
-from goldbench.text.personal_data import Names, personal_data
+from goldbench.text.personal_data import PersonNames, personal_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ def draw_users_queries(log: Log, count: int, *, names: Iterable[str] = (), seed:
     Raises:
         InputError: Every query of the log holds personal data.
     """
-    known = Names.of(names)
-    kept: dict[str, Asked] = {}
+    known = PersonNames.of(names)
+    kept: dict[str, LoggedQuery] = {}
     personal: Counter[str] = Counter()
     left_out = 0
     for key, asked in log.queries.items():

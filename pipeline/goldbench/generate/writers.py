@@ -52,7 +52,7 @@ WAVE = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class OpenWriter:
     """The generator of one run, open.
 
     ``at_once`` is the number of chunks to work on at once, None for the caller's own number. ``traffic`` gives the
@@ -80,9 +80,9 @@ class OfflineWriter:
         self.announcement = f"Queries are simulated offline, {model}{reason}."
 
     @contextlib.asynccontextmanager
-    async def open(self, chunks: StoredRecords[Chunk]) -> AsyncIterator[Writing]:
+    async def open(self, chunks: StoredRecords[Chunk]) -> AsyncIterator[OpenWriter]:
         """Fit the generator to the corpus."""
-        yield Writing(simulation(self.config.generate, chunks))
+        yield OpenWriter(simulation(self.config.generate, chunks))
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return nothing: nothing was called."""
@@ -141,7 +141,7 @@ class ModelWriter:
         self._take(self.config.in_style(style))
 
     @contextlib.asynccontextmanager
-    async def open(self, chunks: StoredRecords[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  for who simulates
+    async def open(self, chunks: StoredRecords[Chunk]) -> AsyncIterator[OpenWriter]:  # noqa: ARG002  for who simulates
         """Open the path to the model."""
         from goldbench.generate.larger_model import larger_model
         from goldbench.llm.model_path import open_model
@@ -156,7 +156,7 @@ class ModelWriter:
                 if settings.file and is_tiny(self.config) and (advice := larger_model()) is not None:
                     self.say(advice)
                 try:
-                    yield Writing(
+                    yield OpenWriter(
                         self._generator(chat),
                         self._other_style(chat),
                         at_once=WAVE if self.batches else None,
@@ -169,7 +169,7 @@ class ModelWriter:
                     self._usage = chat.usage()
 
     @contextlib.asynccontextmanager
-    async def rehearse(self) -> AsyncIterator[tuple[Writing, Planning]]:
+    async def rehearse(self) -> AsyncIterator[tuple[OpenWriter, Planning]]:
         """Open a stand-in that answers from the store, and the counts of the requests a run would send."""
         from goldbench.llm.rehearsal import Planning
         from goldbench.llm.store import read_unchanged
@@ -184,7 +184,7 @@ class ModelWriter:
             }
             chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
             kinds, judge = self._kind_writer(chat), self._pool_judge(chat)
-            yield Writing(self._generator(chat), kinds=kinds, pool_judge=judge), chat
+            yield OpenWriter(self._generator(chat), kinds=kinds, pool_judge=judge), chat
 
     def _generator(self, chat: ChatModel) -> QueryGenerator:
         """Return the generator of the chosen way of asking."""
@@ -249,7 +249,7 @@ def simulation(settings: Generation, chunks: Iterable[Chunk]) -> QueryGenerator:
     return OfflineGenerator(chunks, seed=settings.seed)
 
 
-class NotSimulated:
+class SimulationStandIn:
     """The simulation of a dry run: it reads no corpus, and every query of its own is a stand-in."""
 
     name = "not simulated"

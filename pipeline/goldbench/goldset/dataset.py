@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TextIO
 from pydantic import ValidationError
 
 from goldbench.errors import InputError, plain_file
-from goldbench.formats.dataset_card import Table, contents_of, dataset_card, tables_with
+from goldbench.formats.dataset_card import CardTable, contents_of, dataset_card, tables_with
 from goldbench.formats.faults import explain, unreadable
 from goldbench.formats.interchange_names import JUDGMENT_COLUMNS
 from goldbench.formats.jsonl import as_line
@@ -264,7 +264,7 @@ def _write_beir(folder: Path, gold: GoldContents, metadata: Mapping[str, Mapping
             _write_json(file, dict(zip(JUDGMENT_COLUMNS, judgment, strict=True)))
 
 
-def _write_card(folder: Path, gold: GoldContents, tables: Iterable[Table]) -> None:
+def _write_card(folder: Path, gold: GoldContents, tables: Iterable[CardTable]) -> None:
     """Write the dataset card of the BEIR folder."""
     contents = {}
     for table in tables:

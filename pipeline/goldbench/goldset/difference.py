@@ -44,7 +44,7 @@ class SetContents:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class DifferenceItem:
     """One difference. ``before`` and ``after`` are its ids in either set, empty where it is missing.
 
     ``change`` says what is different about an item of both sets, ``text`` what a reader recognises it by.
@@ -57,16 +57,16 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DifferenceSection:
     """The differences of one kind. ``renamed`` of the ``same`` items have another id."""
 
     name: str
     before: int
     after: int
     same: int
-    removed: tuple[Item, ...] = ()
-    added: tuple[Item, ...] = ()
-    changed: tuple[Item, ...] = ()
+    removed: tuple[DifferenceItem, ...] = ()
+    added: tuple[DifferenceItem, ...] = ()
+    changed: tuple[DifferenceItem, ...] = ()
     renamed: int = 0
 
     @property
@@ -79,7 +79,7 @@ class Section:
 class Difference:
     """What changed from one set to another, section by section, and remarks in words."""
 
-    sections: tuple[Section, ...]
+    sections: tuple[DifferenceSection, ...]
     notes: tuple[str, ...]
 
     @property
@@ -186,31 +186,33 @@ def compare_sets(first: SetContents, second: SetContents) -> Difference:
     return Difference(tuple(sections), tuple(_notes(first, second, sections)))
 
 
-def _text_section(name: str, pairs: Counterparts, first: Items, second: Items) -> Section:
-    return Section(
+def _text_section(name: str, pairs: Counterparts, first: Items, second: Items) -> DifferenceSection:
+    return DifferenceSection(
         name=name,
         before=len(first.digests),
         after=len(second.digests),
         same=len(pairs.same),
-        removed=tuple(Item((item,), (), text=first.texts[item]) for item in pairs.removed),
-        added=tuple(Item((), (item,), text=second.texts[item]) for item in pairs.added),
-        changed=tuple(Item((a,), (b,), "text", first.texts[a]) for a, b in pairs.changed.items()),
+        removed=tuple(DifferenceItem((item,), (), text=first.texts[item]) for item in pairs.removed),
+        added=tuple(DifferenceItem((), (item,), text=second.texts[item]) for item in pairs.added),
+        changed=tuple(DifferenceItem((a,), (b,), "text", first.texts[a]) for a, b in pairs.changed.items()),
         renamed=sum(before != after for before, after in pairs.same.items()),
     )
 
 
-def _query_section(first: SetContents, second: SetContents, pairs: Counterparts) -> Section:
+def _query_section(first: SetContents, second: SetContents, pairs: Counterparts) -> DifferenceSection:
     """Return the differences of the queries; one of the same wording is changed if its answer is another."""
     section = _text_section("queries", pairs, first.queries, second.queries)
     answered = [
-        Item((before,), (after,), "answer", first.queries.texts[before])
+        DifferenceItem((before,), (after,), "answer", first.queries.texts[before])
         for before, after in pairs.same.items()
         if first.answers.get(before) != second.answers.get(after)
     ]
     return replace(section, same=section.same - len(answered), changed=(*section.changed, *answered))
 
 
-def _label_section(first: SetContents, second: SetContents, queries: Counterparts, passages: Counterparts) -> Section:
+def _label_section(
+    first: SetContents, second: SetContents, queries: Counterparts, passages: Counterparts
+) -> DifferenceSection:
     """Return the labels that are only in one set, and those with another grade."""
     query_ids, passage_ids = (
         {**pairs.same, **pairs.changed, **dict.fromkeys(pairs.removed, "")} for pairs in (queries, passages)
@@ -222,28 +224,30 @@ def _label_section(first: SetContents, second: SetContents, queries: Counterpart
         (query_id, doc_id): grade for query_id, labels in second.labels.items() for doc_id, grade in labels.items()
     }
     added = dict(after)
-    removed: list[Item] = []
-    changed: list[Item] = []
+    removed: list[DifferenceItem] = []
+    changed: list[DifferenceItem] = []
     for (query_id, doc_id), grade in before.items():
         text = first.queries.texts.get(query_id, "")
         now = query_ids.get(query_id, query_id), passage_ids.get(doc_id, doc_id)
         later_grade = added.pop(now, None)
         if later_grade is None:
-            removed.append(Item((query_id, doc_id), (), str(grade), text))
+            removed.append(DifferenceItem((query_id, doc_id), (), str(grade), text))
         elif later_grade != grade:
-            changed.append(Item((query_id, doc_id), now, f"{grade} → {later_grade}", text))
-    return Section(
+            changed.append(DifferenceItem((query_id, doc_id), now, f"{grade} → {later_grade}", text))
+    return DifferenceSection(
         name="labels",
         before=len(before),
         after=len(after),
         same=len(before) - len(removed) - len(changed),
         removed=tuple(removed),
-        added=tuple(Item((), pair, str(grade), second.queries.texts.get(pair[0], "")) for pair, grade in added.items()),
+        added=tuple(
+            DifferenceItem((), pair, str(grade), second.queries.texts.get(pair[0], "")) for pair, grade in added.items()
+        ),
         changed=tuple(changed),
     )
 
 
-def _notes(first: SetContents, second: SetContents, sections: Iterable[Section]) -> Iterator[str]:
+def _notes(first: SetContents, second: SetContents, sections: Iterable[DifferenceSection]) -> Iterator[str]:
     for section in sections:
         if section.renamed:
             yield f"Of {section.name}, {section.renamed:,} have the same text under another id."

@@ -50,7 +50,7 @@ _SHARE = re.compile(r"\d{0,6}\.?\d{1,12}")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SplitPart:
     """One written part: its name, and how many queries it should have and has."""
 
     name: str
@@ -63,7 +63,7 @@ class Part:
 class Division:
     """A divided set: its parts, and how many groups of queries that stay together it has."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SplitPart, ...]
     groups: int
 
 
@@ -123,7 +123,7 @@ def split_set(folder: Path, out: Path, *, shares: Mapping[str, Fraction], by: By
             query_ids = {query_id for query_id, part in part_of.items() if part == name}
             note = {"part": name, "by": by, "seed": seed, "shares": {key: str(share) for key, share in shares.items()}}
             manifest = _write_part(whole, query_ids, staged / name, note, fingerprint, started)
-            parts.append(Part(name, out / name, wanted[name], manifest.queries))
+            parts.append(SplitPart(name, out / name, wanted[name], manifest.queries))
     return Division(tuple(parts), len(groups))
 
 

@@ -19,11 +19,11 @@ from typing import Any
 
 from goldbench import __version__
 from goldbench.errors import InputError, Message, Parameter, UsageError
-from goldbench.formats.benchmarks.checked_items import Reading
+from goldbench.formats.benchmarks.checked_items import CollectionReader
 from goldbench.formats.benchmarks.collection import Chosen, Collection, Qrel
 from goldbench.formats.benchmarks.grades import Grading, choose_grading, in_words, parse_grades, suggestion
 from goldbench.formats.benchmarks.kinds import open_collection
-from goldbench.formats.benchmarks.left_out import Books, Names
+from goldbench.formats.benchmarks.left_out import Books, IssuedIds
 from goldbench.formats.exported_about import About, about_export
 from goldbench.formats.faults import unreadable
 from goldbench.formats.jsonl import RecordFile, write_texts
@@ -169,7 +169,7 @@ class _Import:
 
     def __init__(self, collection: Collection, books: Books, draft: Draft) -> None:
         self.collection, self.books, self.place = collection, books, draft
-        self.reading = Reading(collection, books)
+        self.reading = CollectionReader(collection, books)
         self.generator = f"import-{collection.kind}"
 
     def run(self, stated: Grading | None, options: Options) -> _WrittenCounts:
@@ -332,9 +332,9 @@ def _passages(chunks: RecordFile[Chunk]) -> Iterator[Passage]:
         yield Passage(chunk_id=chunk.chunk_id, title="", text=chunk.text, full_title=chunk.title, span=chunk.span)
 
 
-def _named(reading: Reading) -> tuple[tuple[str, Names], ...]:
+def _named(reading: CollectionReader) -> tuple[tuple[str, IssuedIds], ...]:
     return ("document", reading.document_ids), ("query", reading.query_ids)
 
 
-def _clash(reading: Reading) -> str | None:
+def _clash(reading: CollectionReader) -> str | None:
     return next((new for _, names in _named(reading) for new in names.renamed.values() if new in names), None)

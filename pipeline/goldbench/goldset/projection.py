@@ -13,7 +13,7 @@ from pathlib import Path
 
 from goldbench.errors import InputError, Message, UnreadableDocument, UsageError
 from goldbench.formats.documents.chunker import cut_documents
-from goldbench.formats.documents.worker_pool import Budget, Workers
+from goldbench.formats.documents.worker_pool import DocumentLimits, Workers
 from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
 from goldbench.goldset.folder import GoldFolder, ReplacePolicy, stamp
@@ -44,7 +44,7 @@ class RechunkedSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProjectedSet:
     """A written set.
 
     Attributes:
@@ -110,7 +110,7 @@ def _project(
     return kept_queries, left_out
 
 
-def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace: bool = False) -> Outcome:
+def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace: bool = False) -> ProjectedSet:
     """Write the gold set of a run folder on another chunking to a folder of its own.
 
     Args:
@@ -182,7 +182,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
         draft.finish(manifest)
     lost = sum(projection.lost for _, projection in projected)
     skipped = tuple(failure.message for failure in failures)
-    return Outcome(GoldFolder(out).manifest(), left_out, lost, skipped, draft.set_aside)
+    return ProjectedSet(GoldFolder(out).manifest(), left_out, lost, skipped, draft.set_aside)
 
 
 def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
@@ -244,7 +244,7 @@ def _cut(
 ) -> Iterator[Chunk]:
     documents = folder.documents.read()
     whole = (document.model_copy(update={"ready": False}) if document.ready else document for document in documents)
-    with Workers(Budget()) as workers:
+    with Workers(DocumentLimits()) as workers:
         yield from cut_documents(whole, workers, size=size, overlap=overlap, on_failure=on_failure)
 
 

@@ -23,9 +23,9 @@ from goldbench.records.corpus import Chunk, Document, Evidence
 from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.query import NOWHERE, JudgedPassage, Query, RetiredQuery, TextRelevance
 from goldbench.records.relevance import RELEVANT, Relevance
-from goldbench.stages.lineage import Passage, passages_of, successors
+from goldbench.stages.lineage import KnownPassage, passages_of, successors
 from goldbench.stages.project import Cuts, holding, judged_passage, project
-from goldbench.text.evidence import Place, Stretch
+from goldbench.text.evidence import Stretch, StretchMatch
 from goldbench.text.similarity import plain
 
 TELLING = 40
@@ -38,7 +38,7 @@ _Holder = TypeVar("_Holder")
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class ComparedCorpus:
     """The documents of a set and its chunks in the order of the text; both are read more than once, and never held."""
 
     documents: StoredRecords[Document]
@@ -60,7 +60,7 @@ class OldSet:
         waiting: The ids of the queries that came without a label.
     """
 
-    corpus: Corpus
+    corpus: ComparedCorpus
     queries: Sequence[Query]
     unanswerable: Sequence[Query] = ()
     left_out: Sequence[Query] = ()
@@ -150,7 +150,7 @@ class Transfer:
                     yield record.model_copy(update={"chunk_id": chunk_id, "shared_from": shared})
 
 
-def transfer_queries(old: OldSet, corpus: Corpus) -> Transfer:
+def transfer_queries(old: OldSet, corpus: ComparedCorpus) -> Transfer:
     """Return what of a set holds for the documents and chunks of today."""
     matches = _Matches(old.corpus, corpus)
     rests_on = _evidence_of_changed_passages(old, matches)
@@ -167,10 +167,10 @@ def transfer_queries(old: OldSet, corpus: Corpus) -> Transfer:
     )
 
 
-class _Index:
+class _CorpusIndex:
     """What is held of a corpus: digests of the documents' texts, exactly as they are, and the places of the chunks."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: ComparedCorpus) -> None:
         self.corpus = corpus
         self.documents: dict[str, int] = {}
         self.sources: dict[str, str] = {}
@@ -182,7 +182,7 @@ class _Index:
             self.digests[document.doc_id] = blake2b(text, digest_size=16).digest()
         self.positions: dict[str, int] = {}
         self.cuts: dict[str, Cuts] = {}
-        self.passages: list[Passage] = list(passages_of(self._read_chunks(), self.sources))
+        self.passages: list[KnownPassage] = list(passages_of(self._read_chunks(), self.sources))
 
     def _read_chunks(self) -> Iterator[Chunk]:
         for position, chunk in enumerate(self.corpus.chunks):
@@ -206,9 +206,9 @@ class _Matches:
     earlier changed one lives on in: its own, and those that hold its passages.
     """
 
-    def __init__(self, earlier: Corpus, later: Corpus) -> None:
-        self.before = _Index(earlier)
-        self.now = _Index(later)
+    def __init__(self, earlier: ComparedCorpus, later: ComparedCorpus) -> None:
+        self.before = _CorpusIndex(earlier)
+        self.now = _CorpusIndex(later)
         digests = self.now.digests
         self.unchanged = {doc_id for doc_id, digest in self.before.digests.items() if digests.get(doc_id) == digest}
         self.same = self._match_passages()
@@ -263,7 +263,7 @@ class SearchedText:
         self.text = text
         self._plain = plain(text)
 
-    def places_of(self, stretch: Stretch) -> list[Place]:
+    def places_of(self, stretch: Stretch) -> list[StretchMatch]:
         """Return where a stretch may stand; a few words without what stood around them may be there by chance."""
         words = plain(stretch.quote)
         if not words or words not in self._plain:
@@ -271,7 +271,7 @@ class SearchedText:
         return [hit for hit in stretch.places(self.text) if hit.sure or len(stretch.quote) >= TELLING]
 
 
-def tell_place(hits: Sequence[tuple[Place, _Holder]]) -> _Holder | None:
+def tell_place(hits: Sequence[tuple[StretchMatch, _Holder]]) -> _Holder | None:
     """Return who holds a stretch: the only place, or the one whose surroundings tell it from all others."""
     ranked = sorted(hits, key=lambda hit: hit[0].alike, reverse=True)
     if len(ranked) > 1 and not (ranked[0][0].sure and ranked[0][0].alike > ranked[1][0].alike):
@@ -339,9 +339,9 @@ class _Locator:
 
     def _search(
         self, stretches: Mapping[Evidence, Stretch], *, anywhere: bool
-    ) -> dict[Evidence, list[tuple[Place, Evidence]]]:
+    ) -> dict[Evidence, list[tuple[StretchMatch, Evidence]]]:
         """Return the places of stretches in the documents that theirs lives on in, or in all documents."""
-        hits: dict[Evidence, list[tuple[Place, Evidence]]] = {item: [] for item in stretches}
+        hits: dict[Evidence, list[tuple[StretchMatch, Evidence]]] = {item: [] for item in stretches}
         readers: defaultdict[str, list[Evidence]] = defaultdict(list)
         for item in stretches:
             for doc_id in self._matches.near.get(item.doc_id, ()):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldbench.config import Config
 from goldbench.errors import InputError
-from goldbench.formats.documents.sources import Found
+from goldbench.formats.documents.sources import SourceFiles
 from goldbench.generate import flow
 from goldbench.generate.steps import UP_TO
 from goldbench.generate.writers import ModelWriter, OfflineWriter, writer_for
@@ -54,7 +54,7 @@ class BuildOrder:
     """
 
     config: Config
-    found: Found
+    found: SourceFiles
     out: Path
     answers: Path
     replace: bool = False
@@ -71,7 +71,7 @@ class BuildResult:
     """A finished build: its configuration with every value filled in, its result, and its grading, if it was graded."""
 
     config: Config
-    result: flow.Result
+    result: flow.FinishedBuild
     graded: GradingResult | None = None
 
     @property
@@ -108,13 +108,13 @@ def renewable_paths(home: GoldFolder, paths: Sequence[str]) -> list[str]:
     """
     from goldbench.generate.renewal import check_renewable
 
-    found = list(paths) or check_renewable(home).paths
+    document_paths = list(paths) or check_renewable(home).paths
     check_renewable(home)
-    if not found:
+    if not document_paths:
         raise InputError(
             home.path, f"does not tell where its documents lie; name them: {shell_command('refresh', 'DIR', 'PATH')}"
         )
-    return found
+    return document_paths
 
 
 def renewed_settings(

@@ -62,8 +62,8 @@ def thresholds_for(answers: Sequence[float], fakes: Sequence[float]) -> Threshol
 
 def _balance(place: float, answers: Sequence[float], fakes: Sequence[float]) -> float:
     """Return the share of answers from a place on, less the share of fakes; rounded, so that equal is equal."""
-    found = sum(value >= place for value in answers) / len(answers)
-    return round(found - sum(value >= place for value in fakes) / len(fakes), 9)
+    found_share = sum(value >= place for value in answers) / len(answers)
+    return round(found_share - sum(value >= place for value in fakes) / len(fakes), 9)
 
 
 def held_out_grades(answers: Sequence[float], fakes: Sequence[float]) -> tuple[list[Relevance], list[Relevance]]:
@@ -111,7 +111,7 @@ class SlotAnswer:
 
 
 @dataclass(slots=True)
-class Answers:
+class PanelAnswers:
     """All answers, in the order of asking."""
 
     slots: list[SlotAnswer] = field(default_factory=list)
@@ -263,7 +263,7 @@ class _AskingState:
         Args:
             queries: How many there are; the sources of some are enough if chance can hardly explain their grades.
         """
-        answers = Answers([self.answers[place] for place in sorted(self.answers)])
+        answers = PanelAnswers([self.answers[place] for place in sorted(self.answers)])
         grades = answers.sources()
         refuted = clustered_share([grade is Relevance.UNRELATED for grade in grades], [1] * len(grades))
         asked = {item.slot.query.query_id for item in answers.slots if item.slot.source}
@@ -296,7 +296,7 @@ class _AskingState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class PanelCalls:
     """Asks a panel about slots; ``known`` are the judgments of an earlier grading.
 
     If ``tries`` is set, a few calls go ahead, and the judge checks before everything else. ``stops`` ends the asking if
@@ -311,7 +311,7 @@ class Asking:
     tries: bool = False
     stops: bool = False
 
-    async def ask(self, slots: Sequence[Slot]) -> Answers:
+    async def ask(self, slots: Sequence[Slot]) -> PanelAnswers:
         """Return the answers about the slots, in their order; slots that were not asked about are unjudged.
 
         Raises:
@@ -330,7 +330,7 @@ class Asking:
             )
             if places and may_end and state.failed_checks(len(queries)):
                 break
-        answers = Answers()
+        answers = PanelAnswers()
         for place, slot in enumerate(slots):
             answers.add(state.answers.get(place, SlotAnswer(slot)))
         return answers
@@ -444,7 +444,7 @@ _ROUND = 5
 class Choice:
     """The asking with the judge that was chosen, its pace, and a line that says why it was chosen."""
 
-    asking: Asking
+    asking: PanelCalls
     seconds_a_call: float | None = None
     """Seconds from one answer of the judge checks to the next, None if all came from the store."""
     line: str = ""
@@ -468,12 +468,12 @@ class _Pace:
         return (time.monotonic() - self._started) / calls if calls else None
 
 
-async def choose_judge(asking: Asking, slots: Sequence[Slot], *, must: bool = False) -> Choice:
+async def choose_judge(asking: PanelCalls, slots: Sequence[Slot], *, must: bool = False) -> Choice:
     """Return the way of judging that makes fewer errors on the judge checks.
 
     Written grades are tried first: a judge that passes with them says more, and its checks are part of the grading
     anyway. Asked for yes or no, the judge answers with one token, and its thresholds are set by the checks and the
-    first sources; its errors are counted with the thresholds of the other half of the pairs (`Answers.canaries`).
+    first sources; its errors are counted with the thresholds of the other half of the pairs (`PanelAnswers.canaries`).
 
     Args:
         asking: How the panel is asked; its judges grade in writing, unless ``must``.
@@ -515,9 +515,9 @@ async def choose_judge(asking: Asking, slots: Sequence[Slot], *, must: bool = Fa
     return Choice(replace(asking, panel=panel), pace.seconds_a_call(), f"{line}.")
 
 
-async def _in_writing(asking: Asking, checks: Sequence[Slot]) -> Answers:
+async def _in_writing(asking: PanelCalls, checks: Sequence[Slot]) -> PanelAnswers:
     """Ask the judge checks until no reply of a round can be used, or more fakes are accepted than may be of all."""
-    answers = Answers()
+    answers = PanelAnswers()
     fakes = sum(slot.planted is not None and slot.planted.kind in TRAPS for slot in checks)
     for start in range(0, len(checks), _ROUND):
         more = await asking.ask(checks[start : start + _ROUND])

@@ -14,7 +14,7 @@ from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import DATASET, JUDGMENTS, POOL, QUERIES
 from goldbench.goldset.folder import Draft, with_reports
 from goldbench.goldset.grading_counts import grading_counts
-from goldbench.grade.calls import Answers
+from goldbench.grade.calls import PanelAnswers
 from goldbench.grade.panel import ACCOUNTS, Assessors
 from goldbench.grade.pool import GradableSet, Pool
 from goldbench.llm.prices import added
@@ -44,7 +44,7 @@ GRADING_STAGES = ("pool", "grade", "judge-check")
 
 
 @dataclass(slots=True)
-class Outcome:
+class GradingOutcome:
     """The result of a grading: the queries kept and dropped, every grade, and every judgment behind the grades.
 
     ``waiting`` holds the filter of each query that came without a label and still has none.
@@ -59,7 +59,7 @@ class Outcome:
     reports: list[StageReport] = field(default_factory=list)
 
 
-def outcome_of(gold: GradableSet, pool: Pool, answers: Answers) -> Outcome:
+def outcome_of(gold: GradableSet, pool: Pool, answers: PanelAnswers) -> GradingOutcome:
     """Return the result of the answers about a pool.
 
     Args:
@@ -67,7 +67,7 @@ def outcome_of(gold: GradableSet, pool: Pool, answers: Answers) -> Outcome:
         pool: Its pool.
         answers: What the judges answered.
     """
-    made, judged, checks = Outcome(), answers.pairs(), answers.checks()
+    made, judged, checks = GradingOutcome(), answers.pairs(), answers.checks()
     canaries: dict[str, list[Judgment]] = {}
     for item in answers.canaries():
         canaries.setdefault(item.query_id, []).append(item)
@@ -75,10 +75,12 @@ def outcome_of(gold: GradableSet, pool: Pool, answers: Answers) -> Outcome:
         rows = pool.pairs[query.query_id]
         grades: dict[str, Relevance] = {}
         for row in rows:
-            found = judged.get((query.query_id, row.shared_from or row.chunk_id), ())
-            if found:
-                grades[row.chunk_id] = settled([item.relevance for item in found])
-                made.judgments.extend(found if row.shared_from is None else _shared(found, row.chunk_id))
+            judgments_of_pair = judged.get((query.query_id, row.shared_from or row.chunk_id), ())
+            if judgments_of_pair:
+                grades[row.chunk_id] = settled([item.relevance for item in judgments_of_pair])
+                made.judgments.extend(
+                    judgments_of_pair if row.shared_from is None else _shared(judgments_of_pair, row.chunk_id)
+                )
         made.judgments.extend(canaries.get(query.query_id, ()))
         made.checks.extend(checks.get(query.query_id, ()))
         own = [row.chunk_id for row in rows if row.shared_from is None]
@@ -141,7 +143,7 @@ def _reason(query: Query, own: Sequence[str], grades: Mapping[str, Relevance]) -
     return JUDGE_CHECK, f"no chunk of its pool of {len(own)} is graded {RELEVANT:d} or more"
 
 
-def _reports(gold: GradableSet, pool: Pool, answers: Answers, outcome: Outcome) -> Iterator[StageReport]:
+def _reports(gold: GradableSet, pool: Pool, answers: PanelAnswers, outcome: GradingOutcome) -> Iterator[StageReport]:
     yield StageReport(stage="pool", reads=QUERIES, writes=POOL, read=len(gold.queries), written=len(gold.queries))
     judged = {pair for pair, judgments in answers.pairs().items() if judgments}
     graded = sum((row.query_id, row.shared_from or row.chunk_id) in judged for row in _rows(pool))
@@ -176,7 +178,13 @@ def _rows(pool: Pool) -> Iterator[PooledPair]:
 
 
 def figures(
-    settings: GradeSettings, panel: Assessors, pool: Pool, answers: Answers, outcome: Outcome, *, own: str | None = None
+    settings: GradeSettings,
+    panel: Assessors,
+    pool: Pool,
+    answers: PanelAnswers,
+    outcome: GradingOutcome,
+    *,
+    own: str | None = None,
 ) -> Grading:
     """Return the figures of a grading.
 
@@ -220,7 +228,7 @@ def figures(
 _ACCOUNTS = (*ACCOUNTS, "embed")
 
 
-def write_graded(draft: Draft, gold: GradableSet, pool: Pool, outcome: Outcome, grading: Grading) -> None:
+def write_graded(draft: Draft, gold: GradableSet, pool: Pool, outcome: GradingOutcome, grading: Grading) -> None:
     """Write everything but the manifest.
 
     Args:
@@ -258,7 +266,7 @@ def described(metadata: Mapping[str, Any], grading: Grading) -> dict[str, Any]:
     before = str(earlier.get("notice") or "") if isinstance(earlier, Mapping) else ""
     notice = notice_of(grading)
     base = str(metadata.get("notice") or "").removesuffix(before).strip()
-    told = " ".join(part for part in (base, notice or "") if part)
+    notice_of_set = " ".join(part for part in (base, notice or "") if part)
     rest = {key: value for key, value in metadata.items() if key not in {"grading", "notice"}}
     shown: dict[str, Any] = {
         "assessors": grading.assessors,
@@ -271,7 +279,7 @@ def described(metadata: Mapping[str, Any], grading: Grading) -> dict[str, Any]:
         "unjudged": grading.unjudged,
         **({"notice": notice} if notice else {}),
     }
-    return {**rest, "grading": shown, **({"notice": told} if told else {})}
+    return {**rest, "grading": shown, **({"notice": notice_of_set} if notice_of_set else {})}
 
 
 def notice_of(grading: Grading) -> str | None:
@@ -283,7 +291,7 @@ def notice_of(grading: Grading) -> str | None:
 
 def manifest_of(
     manifest: Manifest,
-    outcome: Outcome,
+    outcome: GradingOutcome,
     grading: Grading,
     *,
     failures: Sequence[Failure],
@@ -320,21 +328,23 @@ def manifest_of(
     )
 
 
-def with_refusal(manifest: Manifest, told: Manifest, usage: Mapping[str, StageUsage], reason: str) -> Manifest:
+def with_refusal(
+    manifest: Manifest, refused_manifest: Manifest, usage: Mapping[str, StageUsage], reason: str
+) -> Manifest:
     """Return the manifest of a set that stays as it was, with a record of the grading that was refused.
 
     Args:
         manifest: The manifest of the set.
-        told: The manifest that the graded set would have had.
+        refused_manifest: The manifest that the graded set would have had.
         usage: What the calls cost, by account.
         reason: Why the grading was refused.
     """
-    assert told.grading is not None
+    assert refused_manifest.grading is not None
     refused = RefusedGrading(
         reason=reason,
-        grading=told.grading,
-        stages=[report for report in told.stages if report.stage in GRADING_STAGES],
-        failures=[failure for failure in told.failures if failure.stage in _ACCOUNTS],
+        grading=refused_manifest.grading,
+        stages=[report for report in refused_manifest.stages if report.stage in GRADING_STAGES],
+        failures=[failure for failure in refused_manifest.failures if failure.stage in _ACCOUNTS],
         usage=dict(usage),
     )
     return manifest.model_copy(update={"refused_grading": refused})
@@ -364,7 +374,7 @@ def agreement(judgments: Iterable[Judgment], people: People) -> dict[Pair, bool]
     }
 
 
-def with_earlier(answers: Answers, earlier: Iterable[Judgment], pairs: Collection[Pair]) -> Answers:
+def with_earlier(answers: PanelAnswers, earlier: Iterable[Judgment], pairs: Collection[Pair]) -> PanelAnswers:
     """Return answers in which a pair that got no usable reply keeps its earlier judgments."""
     known = judgments_by_pair(earlier)
     slots = []
@@ -373,4 +383,4 @@ def with_earlier(answers: Answers, earlier: Iterable[Judgment], pairs: Collectio
         if not item.judgments and item.slot.planted is None and not item.slot.check and pair in pairs:
             item = replace(item, judgments=tuple(known[pair]))  # noqa: PLW2901  the same pair
         slots.append(item)
-    return Answers(slots, answers.failures, answers.limit)
+    return PanelAnswers(slots, answers.failures, answers.limit)

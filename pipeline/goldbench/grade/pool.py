@@ -95,7 +95,7 @@ def read_gradable(folder: GoldFolder, manifest: Manifest) -> GradableSet:
     relevant = gold.relevant_docs
     if graded:
         pooled = {row.query_id for row in earlier.pool}
-        relevant = {query_id: list(found) for query_id, found in relevant.items() if query_id not in pooled}
+        relevant = {query_id: list(chunk_ids) for query_id, chunk_ids in relevant.items() if query_id not in pooled}
         for row in earlier.pool:
             if row.origin is Origin.SOURCE:
                 relevant.setdefault(row.query_id, []).append(row.chunk_id)
@@ -141,8 +141,8 @@ def carried_rankings(folder: GoldFolder) -> Rankings:
         return {}
     manifest = folder.manifest()
     names = set(manifest.grading.runs) if manifest.grading and is_graded(manifest) else set()
-    found = rankings_of(folder.pool.read()) if names else {}
-    return {name: by_query for name, by_query in found.items() if name in names}
+    rankings = rankings_of(folder.pool.read()) if names else {}
+    return {name: by_query for name, by_query in rankings.items() if name in names}
 
 
 def carried_feedback(folder: GoldFolder) -> dict[str, list[str]]:
@@ -154,11 +154,11 @@ def carried_feedback(folder: GoldFolder) -> dict[str, list[str]]:
 
 def feedback_of(pool: Iterable[PooledPair]) -> dict[str, list[str]]:
     """Return the chunks that users clicked or voted on, by query."""
-    found: dict[str, list[str]] = {}
+    clicked: dict[str, list[str]] = {}
     for row in pool:
         if row.origin is Origin.FEEDBACK:
-            found.setdefault(row.query_id, []).append(row.chunk_id)
-    return found
+            clicked.setdefault(row.query_id, []).append(row.chunk_id)
+    return clicked
 
 
 def rankings_of(pool: Iterable[PooledPair]) -> Rankings:
@@ -322,16 +322,16 @@ def _used(gold: GradableSet, pools: Pools) -> dict[str, list[str]]:
     """Return the chunks that users clicked or voted on, by query: those of earlier pools, and those given now."""
     asked = {query.query_id for query in gold.queries}
     for query_id, chunk_ids in pools.feedback.items():
-        unknown = next((one for one in chunk_ids if one not in gold.positions), None)
+        unknown = next((chunk_id for chunk_id in chunk_ids if chunk_id not in gold.positions), None)
         if query_id not in asked or unknown is not None:
             what = f"query {query_id!r}" if query_id not in asked else f"passage {unknown!r}"
             problem = f"{what} is not in this set; make the file again with {shell_command('feedback')}"
             raise InputError(Message("{feedback}"), problem)
-    found: dict[str, list[str]] = {}
+    rankings: dict[str, list[str]] = {}
     for by_query in (feedback_of(gold.earlier.pool), _still_there(pools.carried_feedback, gold), pools.feedback):
         for query_id, chunk_ids in by_query.items():
-            found.setdefault(query_id, []).extend(chunk_ids)
-    return found
+            rankings.setdefault(query_id, []).extend(chunk_ids)
+    return rankings
 
 
 def _still_there(by_query: Mapping[str, Sequence[str]], gold: GradableSet) -> dict[str, list[str]]:
@@ -345,7 +345,7 @@ def _checked_runs(
     known: dict[str, dict[str, int]] = {query.query_id: {} for query in gold.queries}
     for name, run in given.items():
         top = top_documents(Gold(gold.folder.path, known), run, depth=depth)
-        cut = {query_id: [item.doc_id for item in found] for query_id, found in top.items() if found}
+        cut = {query_id: [item.doc_id for item in results] for query_id, results in top.items() if results}
         if not cut:
             raise InputError(f"run {name}", "holds no result for a query of this set; check that it belongs to the set")
         for query_id, ids in cut.items():
@@ -377,16 +377,16 @@ def retrieve(
     """
     asked = {query.query_id: query.alone for query in queries}
     corpus = gold.corpus()
-    found: Rankings = {}
+    rankings: Rankings = {}
     with progress.stage("retrieve", len(retrievers)) as step:
         for name in sorted(retrievers):
             step.tell(name)
             retrievers[name].index(corpus)
             results = retrievers[name].search(asked, k=min(depth, len(corpus)))
-            found[name] = {query_id: list(scores) for query_id, scores in results.items()}
+            rankings[name] = {query_id: list(scores) for query_id, scores in results.items()}
             step.advance(1)
         step.tell("")
-    return found
+    return rankings
 
 
 def near_duplicates(gold: GradableSet, progress: Progress) -> Callable[[str], tuple[str, ...]]:

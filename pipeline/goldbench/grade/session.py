@@ -15,10 +15,10 @@ from goldbench.generate.progress import calls_shown
 from goldbench.generate.writers import WAVE
 from goldbench.goldset.folder import Draft, GoldFolder, is_graded
 from goldbench.grade.calls import (
-    Answers,
-    Asking,
     Choice,
     Known,
+    PanelAnswers,
+    PanelCalls,
     Slot,
     by_key,
     choose_judge,
@@ -26,7 +26,7 @@ from goldbench.grade.calls import (
     slots_of,
 )
 from goldbench.grade.outcome import (
-    Outcome,
+    GradingOutcome,
     People,
     agreement,
     figures,
@@ -71,7 +71,7 @@ class Decisions(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class GradeOptions:
+class GradingRequest:
     """What shapes a grading and is not a setting of a table.
 
     Args:
@@ -115,7 +115,7 @@ class Work:
     panel: ModelPanel
     pools: Pools
     progress: Progress
-    options: GradeOptions = GradeOptions()
+    options: GradingRequest = GradingRequest()
     say: Callable[[str], None] = lambda _: None
     spent: Mapping[str, StageUsage] = field(default_factory=dict)
 
@@ -185,7 +185,7 @@ class GradingResult:
 
 
 async def run_grading(
-    options: GradeOptions,
+    options: GradingRequest,
     folder: Path,
     config: Config,
     answers: Path,
@@ -223,7 +223,7 @@ async def run_grading(
 
 
 async def preview_grading(
-    options: GradeOptions, folder: Path, config: Config, answers: Path, *, progress: Progress
+    options: GradingRequest, folder: Path, config: Config, answers: Path, *, progress: Progress
 ) -> GradingPlan:
     """Return what grading the set in a folder would send; send and write nothing.
 
@@ -260,7 +260,7 @@ def _check_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _opened_pools(options: GradeOptions, config: Config, answers: Path, *, dry_run: bool) -> Iterator[Pools]:
+def _opened_pools(options: GradingRequest, config: Config, answers: Path, *, dry_run: bool) -> Iterator[Pools]:
     runs = named_runs(options.runs)
     feedback = {} if options.feedback is None else feedback_in(options.feedback)
     with open_pools(config, answers, replay=options.replay, dry_run=dry_run) as pools:
@@ -521,7 +521,7 @@ async def _grade(gold: GradableSet, draft: Draft, manifest: Manifest, work: Work
 
 async def _judge_all(
     gold: GradableSet, panel: Assessors, slots: Sequence[Slot], work: Work
-) -> tuple[Assessors, Answers]:
+) -> tuple[Assessors, PanelAnswers]:
     """Choose how the model judges, say what that will take, and judge every pair."""
     method = work.panel.config.grade.method
     is_chosen = is_graded(gold.manifest) and not work.options.replace
@@ -542,7 +542,7 @@ def _disputed(gold: GradableSet, people: People) -> set[tuple[str, str]]:
     return {pair for pair, agreed in agreement(gold.earlier.judgments, people).items() if not agreed}
 
 
-def _rubric_change(gold: GradableSet, people: People, panel: Assessors, outcome: Outcome) -> RubricChange:
+def _rubric_change(gold: GradableSet, people: People, panel: Assessors, outcome: GradingOutcome) -> RubricChange:
     before, after = agreement(gold.earlier.judgments, people), agreement(outcome.judgments, people)
     compared = before.keys() & after.keys()
     grading = gold.manifest.grading
@@ -556,7 +556,7 @@ def _rubric_change(gold: GradableSet, people: People, panel: Assessors, outcome:
     )
 
 
-def _asking(gold: GradableSet, panel: Assessors, work: Work) -> Asking:
+def _asking(gold: GradableSet, panel: Assessors, work: Work) -> PanelCalls:
     known: Known = {}
     if not work.options.replace:
         known = by_key(gold.earlier.judgments) | by_key(gold.earlier.checks, check=True)
@@ -564,7 +564,7 @@ def _asking(gold: GradableSet, panel: Assessors, work: Work) -> Asking:
         disputed = _disputed(gold, work.options.people)
         is_asked_again = {key for key in known if key[:2] in disputed and not (key.canary or key.check)}
         known = {key: judgment for key, judgment in known.items() if key not in is_asked_again}
-    return Asking(
+    return PanelCalls(
         text_of=gold.text_of,
         panel=panel,
         concurrency=WAVE if work.panel.batches else 2 * work.panel.config.model.calls_at_once,

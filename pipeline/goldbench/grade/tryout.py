@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 from goldbench.config import KINDS, Config, JudgeMethod
 from goldbench.errors import InputError, Message, ModelUnfit, UsageError
-from goldbench.formats.documents.sources import Found
+from goldbench.formats.documents.sources import SourceFiles
 from goldbench.generate.attempts import Attempts
-from goldbench.generate.diagnosis import Finding
+from goldbench.generate.diagnosis import Examination
 from goldbench.generate.draw import Draw
 from goldbench.generate.drawn_queries import DrawnQueries
 from goldbench.generate.inputs import brief_for, cut
 from goldbench.generate.progress import calls_shown
 from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.generate.task_source import TaskSource
-from goldbench.generate.writers import ModelWriter, Writing, open_answers, writer_for
-from goldbench.grade.calls import Answers, Asking, Slot, by_key, choose_judge
+from goldbench.generate.writers import ModelWriter, OpenWriter, open_answers, writer_for
+from goldbench.grade.calls import PanelAnswers, PanelCalls, Slot, by_key, choose_judge
 from goldbench.grade.panel import CANARY, ModelPanel
 from goldbench.llm.limits import Snapshot, Speed
 from goldbench.llm.preflight import Trait, preflight
@@ -73,12 +73,12 @@ class TryoutResult:
     """What was found of the server, the findings in the order in which they are shown, and what it cost by account."""
 
     traits: list[Trait] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Examination] = field(default_factory=list)
     usage: dict[str, StageUsage] = field(default_factory=dict)
 
     def note(self, line: str) -> None:
         """Enter a line about the server."""
-        self.findings.append(Finding("server", line.removeprefix("Note: "), good=False))
+        self.findings.append(Examination("server", line.removeprefix("Note: "), good=False))
 
 
 def sample() -> tuple[list[Chunk], list[Query]]:
@@ -109,14 +109,14 @@ def sample() -> tuple[list[Chunk], list[Query]]:
     return chunks, queries
 
 
-async def try_out(config: Config, found: Found | None, answers: Path, *, progress: Progress) -> TryoutResult:
+async def try_out(config: Config, documents: SourceFiles | None, answers: Path, *, progress: Progress) -> TryoutResult:
     """Return how a model does on a few passages, as a writer of queries and as a judge.
 
     Every reply is stored before it is used; those that the store holds already are used again.
 
     Args:
         config: The configuration; its caps hold.
-        found: The documents, None for the built-in sample.
+        documents: The documents, None for the built-in sample.
         answers: The store of answers.
         progress: Shows how far the try is.
 
@@ -128,7 +128,7 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
     writer = await writer_for(config, answers)
     if not isinstance(writer, ModelWriter):
         raise UsageError(Message("{try=True} needs a model: give {model=} and {base_url=}, or {model='local'}"))
-    chunks = ChunkList(_first_chunks(config, found))
+    chunks = ChunkList(_first_chunks(config, documents))
     tried = TryoutResult()
     writer.say = tried.note
     if not await _asked(writer.config, answers, tried, progress):
@@ -140,7 +140,7 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
     return tried
 
 
-class _Asking(NamedTuple):
+class _PathTraffic(NamedTuple):
     """The calls of a path, as `calls_shown` takes them."""
 
     traffic: Callable[[], Snapshot]
@@ -152,7 +152,7 @@ async def _asked(config: Config, answers: Path, tried: TryoutResult, progress: P
     settings = ModelSettings.of(config.model)
     with open_answers(answers, replay=False) as store, progress.stage("ask the server", None) as step:
         tried.traits, usage, answers_come = await preflight(
-            settings, store, lambda path: calls_shown(_Asking(path.snapshot, settings.patience_s), step, progress)
+            settings, store, lambda path: calls_shown(_PathTraffic(path.snapshot, settings.patience_s), step, progress)
         )
     tried.usage |= usage
     if settings.file is None:
@@ -165,11 +165,11 @@ async def _asked(config: Config, answers: Path, tried: TryoutResult, progress: P
     return answers_come
 
 
-def _first_chunks(config: Config, found: Found | None) -> list[Chunk]:
-    if found is None:
+def _first_chunks(config: Config, documents: SourceFiles | None) -> list[Chunk]:
+    if documents is None:
         return sample()[0][:TRIAL_PASSAGES]
     limits = READY if config.documents.no_chunk else Limits()
-    able = (chunk for chunk in cut(config, found, on_failure=lambda _: None) if fault(chunk.text, limits) is None)
+    able = (chunk for chunk in cut(config, documents, on_failure=lambda _: None) if fault(chunk.text, limits) is None)
     first = list(islice(able, TRIAL_PASSAGES))
     if not first:
         raise InputError("documents", "no passage of them may be asked about; name others, or none for the sample")
@@ -188,7 +188,7 @@ async def _written(
         attempts = Attempts(generator=writing.generator, advance=advance)
         style, attempts, figures = await in_better_style(config, attempts, writing.other_style, source, count=count)
         if figures is not None:
-            tried.findings.append(Finding("prompt style", figures))
+            tried.findings.append(Examination("prompt style", figures))
         config = config.in_style(style)
         source = replace(source, brief=partial(brief_for, config))
         target = settings.constraints.per_chunk * count
@@ -198,7 +198,7 @@ async def _written(
         try:
             drawn = await draw.draw()
         except ModelUnfit as unfit:
-            tried.findings.append(Finding(f"writing, prompt style {style}", str(unfit), good=False))
+            tried.findings.append(Examination(f"writing, prompt style {style}", str(unfit), good=False))
         speed = writing.traffic().speed if writing.traffic else None
     if drawn is not None:
         tried.findings += [_writing(drawn, style), _speed(speed, drawn)]
@@ -208,14 +208,14 @@ async def _written(
 @asynccontextmanager
 async def _shown(
     writer: ModelWriter, chunks: ChunkList, progress: Progress
-) -> AsyncIterator[tuple[Writing, partial[None]]]:
+) -> AsyncIterator[tuple[OpenWriter, partial[None]]]:
     async with writer.open(chunks) as writing:
         with progress.stage("try writing", len(chunks)) as step:
             async with calls_shown(writing, step, progress, calls=_CALLS):
                 yield writing, partial(step.advance)
 
 
-def _writing(drawn: DrawnQueries, style: str) -> Finding:
+def _writing(drawn: DrawnQueries, style: str) -> Examination:
     """Return how the model did as a writer of queries."""
     quoted = sum(bool(candidate.evidence) for candidate in drawn.candidates)
     rules = Counter(item.filter for item in drawn.rejections)
@@ -230,19 +230,19 @@ def _writing(drawn: DrawnQueries, style: str) -> Finding:
         parts.append(drawn.limit)
     if not drawn.queries:
         parts.append(Message("use another model or looser constraints"))
-    return Finding(f"writing, prompt style {style}", "; ".join(parts), good=bool(drawn.queries))
+    return Examination(f"writing, prompt style {style}", "; ".join(parts), good=bool(drawn.queries))
 
 
-def _speed(speed: Speed | None, drawn: DrawnQueries) -> Finding:
+def _speed(speed: Speed | None, drawn: DrawnQueries) -> Examination:
     """Return how fast the model answers, and how long 100 queries would take one call after another."""
     if speed is None:
-        return Finding("speed", "not measured: no call was made, or every reply came from the store")
+        return Examination("speed", "not measured: no call was made, or every reply came from the store")
     per_call = speed.seconds / speed.calls
     says = f"{speed.tokens / speed.seconds:.1f} tokens per second, {per_call:.1f} s per call ({speed.calls} calls)"
     if drawn.queries:
         minutes = 100 * per_call * drawn.chunks_drawn / len(drawn.queries) / 60
         says += f"; 100 queries take about {max(1, round(minutes))} min if calls follow one another"
-    return Finding("speed", says)
+    return Examination("speed", says)
 
 
 async def _judged(config: Config, answers: Path, tried: TryoutResult, progress: Progress) -> None:
@@ -253,7 +253,7 @@ async def _judged(config: Config, answers: Path, tried: TryoutResult, progress: 
     panel = ModelPanel(config, answers, say=tried.note)
     async with panel.open(tried.usage) as assessors:
         with progress.stage("try judging", len(slots)) as step:
-            asking = Asking(
+            asking = PanelCalls(
                 text_of=str,  # planted pairs bring their own texts
                 panel=assessors,
                 concurrency=2 * config.model.calls_at_once,
@@ -270,21 +270,21 @@ async def _judged(config: Config, answers: Path, tried: TryoutResult, progress: 
     tried.usage |= {"canary": panel.usage().get(CANARY, StageUsage())}
 
 
-def _judging(subject: str, answers: Answers) -> Finding:
+def _judging(subject: str, answers: PanelAnswers) -> Examination:
     """Return how the model did as a judge."""
     counts = tally(answers.canaries())
     failed = Counter(failure.kind for failure in answers.failures)
     failed["limit"] = sum(item.limit is not None for item in answers.slots)
     failed += Counter()  # without those that never came
-    found = findings(counts, unanswered=failed.total())
+    verdict = findings(counts, unanswered=failed.total())
     fakes, accepted = (sum(counts.get(kind, (0, 0))[part] for kind in TRAPS) for part in (0, 1))
     shown, recognised = counts.get(Canary.EVIDENCE_ALONE, (0, 0))
     says = (
-        f"judge checks {found.verdict.value}: accepted {accepted} of {amount(fakes, 'planted fake')}, "
+        f"judge checks {verdict.verdict.value}: accepted {accepted} of {amount(fakes, 'planted fake')}, "
         f"recognised {recognised} of {amount(shown, 'planted answer')}"
     )
     if failed:
         says += "; replies that could not be used: " + ", ".join(f"{kind} {count}" for kind, count in failed.items())
-    if found.verdict is CanaryVerdict.FAILED:
-        return Finding(subject, f"{says}; let another model grade", good=False)
-    return Finding(subject, says, good=found.verdict is CanaryVerdict.PASSED or None)
+    if verdict.verdict is CanaryVerdict.FAILED:
+        return Examination(subject, f"{says}; let another model grade", good=False)
+    return Examination(subject, says, good=verdict.verdict is CanaryVerdict.PASSED or None)

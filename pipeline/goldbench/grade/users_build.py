@@ -15,9 +15,9 @@ from goldbench.formats.jsonl import RecordFile
 from goldbench.formats.query_logs import Log
 from goldbench.generate import flow
 from goldbench.generate.books import describe_shaping
-from goldbench.generate.steps import UP_TO, Run
+from goldbench.generate.steps import UP_TO, BuildRun
 from goldbench.generate.users_queries import UsersQueries, draw_users_queries
-from goldbench.generate.writers import Writing
+from goldbench.generate.writers import OpenWriter
 from goldbench.goldset.dataset import GoldContents, passages
 from goldbench.goldset.file_names import UNLABELLED, USERS, answers_beside
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
@@ -139,8 +139,8 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
     return UsersBuildResult(drawn, home.manifest(), len(home.waiting()), grading.result)
 
 
-def _run(order: BuildOrder, draft: Draft, home: GoldFolder, progress: Progress) -> Run:
-    return Run(
+def _run(order: BuildOrder, draft: Draft, home: GoldFolder, progress: Progress) -> BuildRun:
+    return BuildRun(
         config=order.config,
         found=order.found,
         draft=draft,
@@ -150,11 +150,11 @@ def _run(order: BuildOrder, draft: Draft, home: GoldFolder, progress: Progress) 
     )
 
 
-def _nobody(_: RecordFile[Chunk]) -> AbstractAsyncContextManager[Writing]:
+def _nobody(_: RecordFile[Chunk]) -> AbstractAsyncContextManager[OpenWriter]:
     raise AssertionError("nobody writes queries for a set of users' queries")
 
 
-def _write(run: Run, drawn: UsersQueries) -> None:
+def _write(run: BuildRun, drawn: UsersQueries) -> None:
     """Write a set without a query, and the queries of the log, which wait for a label."""
     draft = run.draft
     config = run.config
@@ -178,7 +178,7 @@ def _write(run: Run, drawn: UsersQueries) -> None:
     draft.write_settings(config.shaping())
 
 
-def _manifest(run: Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
+def _manifest(run: BuildRun, users: UsersOrder, drawn: UsersQueries) -> Manifest:
     personal = sum(drawn.personal.values())
     report = StageReport(
         stage="log",

@@ -28,7 +28,7 @@ from goldbench.llm.budget import Reservation
 from goldbench.llm.calls import persist, request_key
 from goldbench.llm.chat import ChatAnswer, most_tokens_of, read_completion, usage_of, with_lessons, words
 from goldbench.llm.dialect import Dialect, Lessons, request_body
-from goldbench.llm.exchange import Cause, ExchangeFailed, ParameterRefused, PathUnknown, costs_nothing
+from goldbench.llm.exchange import ExchangeFailed, ExchangeFault, ParameterRefused, PathUnknown, costs_nothing
 from goldbench.llm.limits import Gate
 from goldbench.llm.prices import BATCH_SHARE, PriceList
 from goldbench.llm.reply_body import error_of, mapping_at
@@ -121,7 +121,7 @@ class Batch:
             try:
                 return await self._ask(request)
             except ExchangeFailed as failed:
-                rounds += failed.cause is not Cause.LEARNED
+                rounds += failed.cause is not ExchangeFault.LEARNED
                 if rounds < _MOST_ROUNDS:
                     continue
                 kind = failed.kind
@@ -357,7 +357,7 @@ class Batch:
         """Return why a line has no answer: an ``ExchangeFailed`` where it is asked again."""
         if not status:
             code = str(error.get("code"))
-            return ExchangeFailed(Cause.BROKEN, code, is_free=code in _UNASKED)
+            return ExchangeFailed(ExchangeFault.BROKEN, code, is_free=code in _UNASKED)
         failure = self.client.failure(status, error, {})
         if isinstance(failure, ParameterRefused):
             return with_lessons(failure, self.lessons, item.dialect or self.lessons.dialect)
@@ -403,7 +403,7 @@ class Batch:
 def _id_of(reply: dict[str, Any]) -> str:
     name = reply.get("id")
     if not isinstance(name, str) or not name or "/" in name or "?" in name:
-        raise ExchangeFailed(Cause.BROKEN, "not-json")
+        raise ExchangeFailed(ExchangeFault.BROKEN, "not-json")
     return name
 
 

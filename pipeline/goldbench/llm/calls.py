@@ -16,7 +16,7 @@ from tenacity import AsyncRetrying, retry_if_exception
 
 from goldbench.errors import AnswerRejected, CallFailed, Message, ModelUnavailable
 from goldbench.llm.chat import ChatAnswer
-from goldbench.llm.exchange import Cause, ExchangeFailed, Reply, ReplyRejected, costs_nothing
+from goldbench.llm.exchange import ExchangeFailed, ExchangeFault, Reply, ReplyRejected, costs_nothing
 from goldbench.llm.likelihoods import dumped, loaded
 from goldbench.llm.limits import NOT_JSON, Gate, Ticket
 from goldbench.llm.prices import PriceList
@@ -238,7 +238,7 @@ class LimitedCalls(Generic[Q, R]):
                 return await self.exchange(request)
         except TimeoutError:
             self.gate.lengthen_timeout(seconds)
-        raise ExchangeFailed(Cause.OVERLOADED, "timeout", after_s=seconds)
+        raise ExchangeFailed(ExchangeFault.OVERLOADED, "timeout", after_s=seconds)
 
     def _cost_of_failure(self, error: Exception, most: Usage) -> Usage | None:
         """Return what a failed exchange is charged, None if nothing was sent.
@@ -246,7 +246,7 @@ class LimitedCalls(Generic[Q, R]):
         Nothing is charged only where that is certain. Any other call may have been billed, whatever became of its
         reply: after a time-out, a broken connection or a server's error.
         """
-        if isinstance(error, ExchangeFailed) and error.cause is Cause.UNREACHABLE:
+        if isinstance(error, ExchangeFailed) and error.cause is ExchangeFault.UNREACHABLE:
             return None
         if costs_nothing(error):
             return Usage()
@@ -265,7 +265,7 @@ class LimitedCalls(Generic[Q, R]):
             if error.kind == "not-json":
                 gate.report_refusal(ticket.label, f"{gate.settings.shown_url()}: {NOT_JSON}")
             return
-        gate.report_failure(ticket.label, Cause.REFUSED, "")
+        gate.report_failure(ticket.label, ExchangeFault.REFUSED, "")
         if isinstance(error, ModelUnavailable):
             gate.close(error.message)
         elif isinstance(error, CallFailed):
@@ -323,9 +323,11 @@ class _Patience:
         if not isinstance(failed, ExchangeFailed):
             return False
         self.pause_s = 0.0
-        if failed.cause is Cause.LEARNED:
+        if failed.cause is ExchangeFault.LEARNED:
             self._lessons += 1
-        elif failed.cause is Cause.UNREACHABLE and self._passes_gate:  # no attempt was made; the gate gives up for all
+        elif (
+            failed.cause is ExchangeFault.UNREACHABLE and self._passes_gate
+        ):  # no attempt was made; the gate gives up for all
             self.pause_s = random.uniform(0.5, 1.0) * _RECONNECT_S  # noqa: S311 - as below
         else:
             self._attempts += 1

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from goldbench.errors import AnswerRejected, CallFailed, ModelUnavailable
 from goldbench.llm.dialect import Dialect, Lessons, request_body
 from goldbench.llm.exchange import (
-    Cause,
     ExchangeFailed,
+    ExchangeFault,
     ParameterRefused,
     PathUnknown,
     Reply,
@@ -143,7 +143,7 @@ def with_lessons(
 
 
 def _learnt(*, usage: Usage | None = None, is_free: bool = False) -> ExchangeFailed:
-    return ExchangeFailed(Cause.LEARNED, "parameters", usage=usage, is_free=is_free)
+    return ExchangeFailed(ExchangeFault.LEARNED, "parameters", usage=usage, is_free=is_free)
 
 
 def _too_long(refused: ParameterRefused) -> CallFailed:

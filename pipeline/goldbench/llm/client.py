@@ -12,7 +12,14 @@ from openai import RequestOptions
 
 from goldbench.errors import CallFailed, GoldbenchError, ModelUnavailable
 from goldbench.llm.connections import chain, proxy_for, tls_problem, trusted
-from goldbench.llm.exchange import Cause, ExchangeFailed, ParameterRefused, PathUnknown, is_refusal, retry_after_s
+from goldbench.llm.exchange import (
+    ExchangeFailed,
+    ExchangeFault,
+    ParameterRefused,
+    PathUnknown,
+    is_refusal,
+    retry_after_s,
+)
 from goldbench.llm.reply_body import context_exceeded, error_inside, error_of, parse_body
 from goldbench.llm.server_settings import ModelSettings, address_of, headers_of_key, without_key
 
@@ -100,7 +107,7 @@ class Client:
     def _json(self, response: httpx2.Response) -> dict[str, Any]:
         reply = parse_body(without_key(response.content, self._settings.api_key))
         if reply is None:
-            raise ExchangeFailed(Cause.BROKEN, "not-json")
+            raise ExchangeFailed(ExchangeFault.BROKEN, "not-json")
         return reply
 
     def failure(
@@ -126,7 +133,13 @@ class Client:
         if status in {400, 422} or context_exceeded(error):
             return ParameterRefused(status, error)
         if status >= 500 or status in RETRIED:
-            cause = Cause.OVERLOADED if status in _OVERLOAD else Cause.BROKEN if status >= 500 else Cause.REFUSED
+            cause = (
+                ExchangeFault.OVERLOADED
+                if status in _OVERLOAD
+                else ExchangeFault.BROKEN
+                if status >= 500
+                else ExchangeFault.REFUSED
+            )
             return ExchangeFailed(
                 cause,
                 "rate-limit" if status == 429 else f"http-{status}",
@@ -171,17 +184,17 @@ def _key_headers(settings: ModelSettings) -> dict[str, str | openai.Omit]:
 
 
 def _from_connection(error: Exception) -> ExchangeFailed:
-    kinds: list[tuple[tuple[type[BaseException], ...], Cause, str]] = [
-        ((TooLong,), Cause.BROKEN, "too-long"),
-        ((httpx2.DecodingError,), Cause.BROKEN, "compressed"),
-        ((httpx2.ConnectError, httpx2.ConnectTimeout), Cause.UNREACHABLE, "connect"),
-        ((TimeoutError, httpx2.TimeoutException), Cause.OVERLOADED, "timeout"),
+    kinds: list[tuple[tuple[type[BaseException], ...], ExchangeFault, str]] = [
+        ((TooLong,), ExchangeFault.BROKEN, "too-long"),
+        ((httpx2.DecodingError,), ExchangeFault.BROKEN, "compressed"),
+        ((httpx2.ConnectError, httpx2.ConnectTimeout), ExchangeFault.UNREACHABLE, "connect"),
+        ((TimeoutError, httpx2.TimeoutException), ExchangeFault.OVERLOADED, "timeout"),
     ]
     errors = chain(error)
     for types, cause, kind in kinds:
         if any(isinstance(each, types) for each in errors):
             return ExchangeFailed(cause, kind)
-    return ExchangeFailed(Cause.BROKEN, "connection")
+    return ExchangeFailed(ExchangeFault.BROKEN, "connection")
 
 
 async def read_body(response: httpx2.Response) -> None:

@@ -12,7 +12,7 @@ from goldbench.errors import AnswerRejected, CallFailed, ModelUnavailable
 from goldbench.ports import Likelihood, Usage
 
 
-class Cause(Enum):
+class ExchangeFault(Enum):
     """Why an exchange gave no answer, as far as the gate and the retries care."""
 
     UNREACHABLE = "unreachable"
@@ -35,7 +35,7 @@ class ExchangeFailed(Exception):
     ``after_s`` how long a call that ran out of time was waited for, in seconds.
     """
 
-    cause: Cause
+    cause: ExchangeFault
     kind: str
     _: KW_ONLY
     retry_after_s: float | None = None

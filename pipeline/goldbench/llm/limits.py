@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from goldbench.errors import Message, ModelUnavailable
 from goldbench.llm.budget import Budget, Reservation
-from goldbench.llm.exchange import Cause
+from goldbench.llm.exchange import ExchangeFault
 from goldbench.llm.prices import Accounts
 from goldbench.llm.server_settings import PATIENCE_S, ModelSettings
 from goldbench.ports import Usage
@@ -177,18 +177,18 @@ class Gate:
             self.timeout_s = self.settings.first_timeout_s
         self._record_contact()
 
-    def report_failure(self, label: str, cause: Cause, kind: str) -> None:
+    def report_failure(self, label: str, cause: ExchangeFault, kind: str) -> None:
         """Record that an exchange gave no answer.
 
         A server that accepts a call and gives no answer in time is slow, not gone.
         """
         self._failed += 1
-        if cause is Cause.LEARNED:  # says nothing of whether the server works
+        if cause is ExchangeFault.LEARNED:  # says nothing of whether the server works
             return
-        is_overloaded = cause in {Cause.OVERLOADED, Cause.UNREACHABLE}
+        is_overloaded = cause in {ExchangeFault.OVERLOADED, ExchangeFault.UNREACHABLE}
         self._width.record(is_overloaded=is_overloaded, has_timed_out=kind == "timeout")
         self._last_fault = kind or self._last_fault
-        if cause not in {Cause.UNREACHABLE, Cause.BROKEN} and kind != "http-503":
+        if cause not in {ExchangeFault.UNREACHABLE, ExchangeFault.BROKEN} and kind != "http-503":
             self._record_contact()  # a refusal, which a server that works sends as well
             return
         if kind in COMING_UP:  # else it may be another server's page

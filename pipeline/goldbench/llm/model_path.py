@@ -23,10 +23,10 @@ from goldbench.llm.store import AnswerStore
 from goldbench.llm.vectors import (
     MOST_PASSAGES,
     RerankSettings,
-    Texts,
     VectorExchange,
     VectorRecord,
-    Vectors,
+    VectorReply,
+    VectorRequest,
     embedding_body,
     embedding_key,
     most_tokens,
@@ -172,7 +172,7 @@ async def open_reranker(
         yield VectorRecord(ask=calls, store=answers, gate=gate, key=settings.key, portion=MOST_PASSAGES)
 
 
-def _limited(exchange: VectorExchange | None, gate: Gate, prices: PriceList) -> Call[Texts, Vectors] | None:
+def _limited(exchange: VectorExchange | None, gate: Gate, prices: PriceList) -> Call[VectorRequest, VectorReply] | None:
     if exchange is None:
         return None
     return LimitedCalls(exchange.complete, gate=gate, prices=prices, most_tokens=most_tokens).complete

@@ -10,7 +10,7 @@ from goldbench.llm.store import forget_answered, opened_store
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class StoredKind:
     """The answers of one kind. ``outcome`` is ``answer`` or the kind of rejection; ``usd`` is None where unknown."""
 
     stage: str
@@ -27,7 +27,7 @@ class Holding:
 class StoreReport:
     """What a store holds: answers by kind, vectors by model, and its size in bytes."""
 
-    holdings: tuple[Holding, ...]
+    holdings: tuple[StoredKind, ...]
     vectors: dict[str, int]
     bytes: int
 
@@ -49,7 +49,7 @@ def stats(path: Path) -> StoreReport:
         rows = connection.execute(select).fetchall()
         vectors = connection.execute("SELECT model, count(*) FROM vectors GROUP BY model ORDER BY model").fetchall()
         holdings = tuple(
-            Holding(stage, prompt, model, outcome, count, int(read), int(written), usd)
+            StoredKind(stage, prompt, model, outcome, count, int(read), int(written), usd)
             for stage, prompt, model, outcome, count, read, written, usd in rows
         )
     return StoreReport(holdings, dict(vectors), path.stat().st_size)

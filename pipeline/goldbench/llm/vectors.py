@@ -32,7 +32,7 @@ _CONCURRENCY = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class VectorRequest:
     """A request for one vector per text: an embedding, or a relevance score where there is a ``query``."""
 
     stage: str
@@ -46,14 +46,14 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Vectors:
+class VectorReply:
     """The vectors of one exchange, one row per text in order, and what they cost."""
 
     rows: np.ndarray = field(repr=False)
     reply: Reply
 
 
-def most_tokens(request: Texts) -> tuple[int, int]:
+def most_tokens(request: VectorRequest) -> tuple[int, int]:
     """Return how many tokens a request may read and write at most."""
     return tokens_at_most(*request.texts), 0
 
@@ -62,14 +62,14 @@ def _key(*parts: object) -> bytes:
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
 
 
-def embedding_key(settings: ModelSettings, _: Texts, text: str) -> bytes:
+def embedding_key(settings: ModelSettings, _: VectorRequest, text: str) -> bytes:
     """Return the SHA-256 of everything that shapes the embedding of a text."""
     # Servers call different models by the same name, so that a vector belongs to its server as well.
     server = (settings.base_url or OPENAI).rstrip("/")
     return _key("embedding/1", server, settings.embedding, settings.dimensions, text)
 
 
-def embedding_body(settings: ModelSettings, request: Texts) -> dict[str, Any]:
+def embedding_body(settings: ModelSettings, request: VectorRequest) -> dict[str, Any]:
     """Return the JSON body of a request for embeddings."""
     body: dict[str, Any] = {"model": settings.embedding, "input": list(map(sendable, request.parts))}
     return body if settings.dimensions is None else {**body, "dimensions": settings.dimensions}
@@ -81,17 +81,17 @@ class VectorExchange:
 
     post: Post
     path: str
-    body: Callable[[Texts], dict[str, Any]]
+    body: Callable[[VectorRequest], dict[str, Any]]
     prices: PriceList
 
-    async def complete(self, request: Texts) -> Vectors:
+    async def complete(self, request: VectorRequest) -> VectorReply:
         """Return one vector per text; raises as ``Client.post`` does, and ``ReplyRejected``."""
         response, _ = await self.post(self.path, self.body(request))
         reply = Reply("", str(response.get("model") or ""), priced(usage_of(response), self.prices))
         rows = _rows(response, len(request.parts))
         if rows is None:
             raise ReplyRejected("misfit", "the response is not finite numbers for each text", reply=reply)
-        return Vectors(rows, reply)
+        return VectorReply(rows, reply)
 
 
 def _rows(response: dict[str, Any], count: int) -> np.ndarray | None:
@@ -122,15 +122,15 @@ class VectorRecord:
         portion: The most texts of one exchange.
     """
 
-    ask: Call[Texts, Vectors] | None
+    ask: Call[VectorRequest, VectorReply] | None
     store: AnswerStore | None
     gate: Gate
-    key: Callable[[Texts, str], bytes]
+    key: Callable[[VectorRequest, str], bytes]
     portion: int
 
     async def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return one float32 row per text, in order."""
-        rows = await self._vectors(Texts("embed", tuple(texts)))
+        rows = await self._vectors(VectorRequest("embed", tuple(texts)))
         if len({len(row) for row in rows}) > 1:
             raise CallFailed("dimensions", "embed: the server gives vectors of different sizes for one model")
         return np.vstack(rows).astype(np.float32) if rows else np.empty((0, 0), dtype=np.float32)
@@ -140,7 +140,7 @@ class VectorRecord:
 
         The scores of the other queries are stored even where a call fails.
         """
-        requests = [Texts("rerank", tuple(passages), query) for query, passages in pairs]
+        requests = [VectorRequest("rerank", tuple(passages), query) for query, passages in pairs]
         rated = await _all_results(self._vectors(request) for request in requests)
         return [[float(score[0]) for score in scores] for scores in rated]
 
@@ -148,7 +148,7 @@ class VectorRecord:
         """Return what was spent so far, by stage."""
         return self.gate.accounts.report()
 
-    async def _vectors(self, request: Texts) -> list[np.ndarray]:
+    async def _vectors(self, request: VectorRequest) -> list[np.ndarray]:
         """Return one float32 vector per text, in order; raises ``ModelUnavailable`` where a replay lacks one."""
         keys = [self.key(request, text) for text in request.parts]
         texts = dict(zip(keys, request.parts, strict=True))
@@ -163,7 +163,9 @@ class VectorRecord:
             vectors |= await self._ask_for(request, missing, self.ask)
         return [np.frombuffer(vectors[key], dtype="<f4") for key in keys]
 
-    async def _ask_for(self, request: Texts, texts: dict[bytes, str], ask: Call[Texts, Vectors]) -> dict[bytes, bytes]:
+    async def _ask_for(
+        self, request: VectorRequest, texts: dict[bytes, str], ask: Call[VectorRequest, VectorReply]
+    ) -> dict[bytes, bytes]:
         """Return the vectors of these texts; a portion that fails costs none of the others."""
 
         async def ask_portion(portion: dict[bytes, str]) -> dict[bytes, bytes]:
@@ -232,11 +234,11 @@ class RerankSettings:
             never_reached_s=self.never_reached_s,
         )
 
-    def key(self, request: Texts, passage: str) -> bytes:
+    def key(self, request: VectorRequest, passage: str) -> bytes:
         """Return the SHA-256 of everything that shapes the score of a passage for the query of a request."""
         return _key("rerank/1", self.url, self.model, request.query, passage)
 
-    def body(self, request: Texts) -> dict[str, Any]:
+    def body(self, request: VectorRequest) -> dict[str, Any]:
         """Return the JSON body of a request for scores."""
         return {
             "model": self.model,

@@ -10,9 +10,9 @@ from dataclasses import replace
 from math import nan
 
 from goldbench.measures.binary import ALL_NEEDED, all_needed
-from goldbench.measures.family import UNCUT, Ranked
+from goldbench.measures.family import UNCUT, RankedQuery
 from goldbench.measures.names import Measure
-from goldbench.measures.ranks.judged_ranks import Placed
+from goldbench.measures.ranks.judged_ranks import JudgedColumns
 from goldbench.measures.result import Result
 
 
@@ -20,7 +20,7 @@ def with_all_needed(
     result: Result,
     measures: Sequence[Measure],
     together: Mapping[str, Sequence[Collection[str]]],
-    placed: Mapping[str, Placed],
+    placed: Mapping[str, JudgedColumns],
 ) -> Result:
     """Return a result with the values of all@k, NaN for the queries that do not need several passages.
 
@@ -34,16 +34,17 @@ def with_all_needed(
     for measure in measures:
         if measure.family == ALL_NEEDED.name:
             values[measure.name] = [
-                _value(measure.k or UNCUT, together.get(one), placed.get(one)) for one in result.query_ids
+                _value(measure.k or UNCUT, together.get(query_id), placed.get(query_id))
+                for query_id in result.query_ids
             ]
     return replace(result, values={measure.name: values[measure.name] for measure in measures})
 
 
-def _value(k: int, needed: Sequence[Collection[str]] | None, placed: Placed | None) -> float:
+def _value(k: int, needed: Sequence[Collection[str]] | None, placed: JudgedColumns | None) -> float:
     if needed is None:
         return nan
     best: dict[int, int] = {}
     for rank, grade in zip(placed.ranks, placed.grades, strict=True) if placed else ():
         best.setdefault(grade, rank)  # ranks ascend
-    ranked = Ranked(sorted(best.values()), [1] * len(best), placed.retrieved if placed else 0, [1] * len(needed))
+    ranked = RankedQuery(sorted(best.values()), [1] * len(best), placed.retrieved if placed else 0, [1] * len(needed))
     return all_needed(ranked, k, 1, {})

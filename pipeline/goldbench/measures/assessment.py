@@ -8,25 +8,25 @@ from typing import Literal
 
 from goldbench.errors import InputError, Message, UsageError
 from goldbench.measures.binary import ALL_NEEDED
-from goldbench.measures.family import UNCUT, Ranked
+from goldbench.measures.family import UNCUT, RankedQuery
 from goldbench.measures.names import FAMILIES, Measure
-from goldbench.measures.ranks.judged_ranks import Placed, Qrels
+from goldbench.measures.ranks.judged_ranks import JudgedColumns, Qrels
 from goldbench.measures.result import Counts, Result
 
 Missing = Literal["zero", "skip", "error"]
 """A judged query that the run lacks counts 0, is left out of the mean, or is an error."""
 
-Kernel = Callable[[Ranked], float]
+Kernel = Callable[[RankedQuery], float]
 
 TOP = 10
 """Results of a query among which those without a judgment are counted, whatever the measures."""
 
-_NOTHING = Placed(0, [], [], [], [])
+_NOTHING = JudgedColumns(0, [], [], [], [])
 
 
 def assess(
     qrels: Qrels,
-    placed: Mapping[str, Placed],
+    placed: Mapping[str, JudgedColumns],
     measures: Sequence[Measure],
     *,
     extra: int,
@@ -72,7 +72,7 @@ def assess(
         judged = sorted((grade for grade in qrels[query_id].values() if grade >= 0), reverse=True)
         no_relevant += not judged or judged[0] < level
         place = placed.get(query_id, _NOTHING)
-        ranked = Ranked(place.ranks, place.grades, place.retrieved, judged)
+        ranked = RankedQuery(place.ranks, place.grades, place.retrieved, judged)
         first = min(TOP, place.retrieved)
         top += first
         unjudged += first - bisect_right(place.ranks, TOP)
@@ -92,19 +92,19 @@ def _depth(measure: Measure) -> int:
     return measure.k if measure.k is not None and FAMILIES[measure.family].cutoff != "none" else UNCUT
 
 
-def _depends_on_ties(placed: Placed, ranked: Ranked, kernels: Sequence[Kernel], deepest: int) -> bool:
+def _depends_on_ties(placed: JudgedColumns, ranked: RankedQuery, kernels: Sequence[Kernel], deepest: int) -> bool:
     """Return whether a value differs between the best and the worst order of equal scores above ``deepest``."""
     end = bisect_left(placed.above, deepest)
     if max(placed.equal[:end], default=1) == 1:
         return False
     best, worst = (
-        Ranked(*_reordered(placed, end, best_first=best_first), ranked.retrieved, ranked.judged)
+        RankedQuery(*_reordered(placed, end, best_first=best_first), ranked.retrieved, ranked.judged)
         for best_first in (True, False)
     )
     return any(kernel(best) != kernel(worst) for kernel in kernels)
 
 
-def _reordered(placed: Placed, end: int, *, best_first: bool) -> tuple[list[int], list[int]]:
+def _reordered(placed: JudgedColumns, end: int, *, best_first: bool) -> tuple[list[int], list[int]]:
     """Return ranks and grades with the equal scores of the first documents in the best or the worst order.
 
     Args:

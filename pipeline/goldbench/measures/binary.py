@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from goldbench.measures.family import Family, Options, Ranked
+from goldbench.measures.family import Family, Options, RankedQuery
 
 
-def hit(ranked: Ranked, k: int, rel: int, _: Options) -> float:
+def hit(ranked: RankedQuery, k: int, rel: int, _: Options) -> float:
     """Return whether one of the first k documents is relevant.
 
     Formula: 1 if a document of grade >= rel stands at a rank <= k, else 0.
@@ -26,7 +26,7 @@ def hit(ranked: Ranked, k: int, rel: int, _: Options) -> float:
 HIT = Family("hit", ("success", "hitrate", "hits"), "Success", "optional", hit)
 
 
-def precision(ranked: Ranked, k: int, rel: int, options: Options) -> float:
+def precision(ranked: RankedQuery, k: int, rel: int, options: Options) -> float:
     """Return the share of relevant documents among the first k.
 
     Formula: |relevant in the first k| / k, also when fewer than k were retrieved. ``p@k(k=returned)`` divides by
@@ -48,7 +48,7 @@ def precision(ranked: Ranked, k: int, rel: int, options: Options) -> float:
 PRECISION = Family("p", ("precision", "prec"), "P", "required", precision, {"k": ("asked", "returned")})
 
 
-def recall(ranked: Ranked, k: int, rel: int, _: Options) -> float:
+def recall(ranked: RankedQuery, k: int, rel: int, _: Options) -> float:
     """Return the share of the relevant documents that stand among the first k.
 
     Formula: |relevant in the first k| / |relevant|, 0 for a query without a relevant document.
@@ -67,7 +67,7 @@ def recall(ranked: Ranked, k: int, rel: int, _: Options) -> float:
 RECALL = Family("r", ("recall", "rec"), "R", "optional", recall)
 
 
-def f1(ranked: Ranked, k: int, rel: int, options: Options) -> float:
+def f1(ranked: RankedQuery, k: int, rel: int, options: Options) -> float:
     """Return the harmonic mean of precision and recall at k.
 
     Formula: 2 P R / (P + R) with P = hits / k and R = hits / |relevant|; 0 where both are 0. The mean over queries is
@@ -93,7 +93,7 @@ def f1(ranked: Ranked, k: int, rel: int, options: Options) -> float:
 F1 = Family("f1", ("f", "fscore", "f1score", "fmeasure"), None, "required", f1, {"k": ("asked", "returned")})
 
 
-def reciprocal_rank(ranked: Ranked, k: int, rel: int, _: Options) -> float:
+def reciprocal_rank(ranked: RankedQuery, k: int, rel: int, _: Options) -> float:
     """Return one over the rank of the first relevant document.
 
     Formula: 1 / rank of the first document of grade >= rel, 0 if there is none among the first k.
@@ -114,7 +114,7 @@ RECIPROCAL_RANK = Family(
 )
 
 
-def average_precision(ranked: Ranked, k: int, rel: int, options: Options) -> float:
+def average_precision(ranked: RankedQuery, k: int, rel: int, options: Options) -> float:
     """Return the mean of the precisions at the ranks of the relevant documents.
 
     Formula: sum over relevant documents at ranks r <= k of |relevant in the first r| / r, divided by |relevant|.
@@ -130,16 +130,16 @@ def average_precision(ranked: Ranked, k: int, rel: int, options: Options) -> flo
         options: Options of the measure.
     """
     ranks, total = ranked.relevant(rel)
-    precisions, found = 0.0, 0
+    precisions, relevant_so_far = 0.0, 0
     for rank in ranks:
         if rank > k:
             break
-        found += 1
-        precisions += found / rank
-    if not found:
+        relevant_so_far += 1
+        precisions += relevant_so_far / rank
+    if not relevant_so_far:
         return 0.0
     norm = options.get("norm")
-    return precisions / (found if norm == "hits" else min(k, total) if norm == "min" else total)
+    return precisions / (relevant_so_far if norm == "hits" else min(k, total) if norm == "min" else total)
 
 
 AVERAGE_PRECISION = Family(
@@ -148,7 +148,7 @@ AVERAGE_PRECISION = Family(
 )  # fmt: skip
 
 
-def r_precision(ranked: Ranked, _: int, rel: int, __: Options) -> float:
+def r_precision(ranked: RankedQuery, _: int, rel: int, __: Options) -> float:
     """Return the precision at R, the number of relevant documents of the query.
 
     Formula: |relevant in the first R| / R, 0 where R is 0.
@@ -162,7 +162,7 @@ def r_precision(ranked: Ranked, _: int, rel: int, __: Options) -> float:
 R_PRECISION = Family("rprec", ("rprecision",), "Rprec", "none", r_precision)
 
 
-def bpref(ranked: Ranked, _: int, rel: int, __: Options) -> float:
+def bpref(ranked: RankedQuery, _: int, rel: int, __: Options) -> float:
     """Return how seldom a document judged not relevant ranks above a relevant one; unjudged documents do not count.
 
     Formula: 1/R times the sum over retrieved relevant documents of 1 - min(n, R) / min(N, R), where n is the number of
@@ -186,7 +186,7 @@ def bpref(ranked: Ranked, _: int, rel: int, __: Options) -> float:
 BPREF = Family("bpref", ("binarypreference",), "Bpref", "none", bpref)
 
 
-def judged(ranked: Ranked, k: int, _: int, __: Options) -> float:
+def judged(ranked: RankedQuery, k: int, _: int, __: Options) -> float:
     """Return the share of the first k documents that were judged, relevant or not.
 
     Formula: |judged among the first k| / min(k, retrieved), 0 where nothing was retrieved.
@@ -200,7 +200,7 @@ def judged(ranked: Ranked, k: int, _: int, __: Options) -> float:
 JUDGED = Family("judged", ("judgedrate", "judgmentrate"), "Judged", "optional", judged, has_rel=False)
 
 
-def all_needed(ranked: Ranked, k: int, rel: int, _: Options) -> float:
+def all_needed(ranked: RankedQuery, k: int, rel: int, _: Options) -> float:
     """Return whether all relevant documents are among the first k, for judgments that hold the needed ones alone.
 
     Formula: 1 if every needed document, or a relevant near-duplicate of it, stands at a rank <= k, else 0.

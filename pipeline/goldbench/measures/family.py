@@ -12,7 +12,7 @@ UNCUT = 2**62
 """The cutoff of a measure that looks at the whole list."""
 
 
-class Ranked:
+class RankedQuery:
     """The judged documents that one query retrieved, and the grades of all documents judged for it.
 
     ``ranks`` counts from 1 and ascends, ``grades`` (0 or more) lies beside it, ``retrieved`` is the length of the whole
@@ -41,7 +41,7 @@ class Ranked:
 Options = Mapping[str, str]
 """The options of a measure that differ from their default."""
 
-Value = Callable[[Ranked, int, int, Options], float]
+Value = Callable[[RankedQuery, int, int, Options], float]
 """Computes the value of one query from its documents, the cutoff, the smallest relevant grade and the options."""
 
 

@@ -23,7 +23,7 @@ from goldbench.measures.binary import (
     RECALL,
     RECIPROCAL_RANK,
 )
-from goldbench.measures.family import UNCUT, Family, Ranked
+from goldbench.measures.family import UNCUT, Family, RankedQuery
 from goldbench.measures.ndcg import DCG, IDEAL_DCG, NDCG
 
 FAMILIES: dict[str, Family] = {
@@ -93,7 +93,7 @@ class Measure:
             return None
         return name + (f"({', '.join(rel)})" if rel else "") + ("" if self.k is None else f"@{self.k}")
 
-    def kernel(self) -> Callable[[Ranked], float]:
+    def kernel(self) -> Callable[[RankedQuery], float]:
         """Return the function that computes the value of one query."""
         value, k, rel, options = FAMILIES[self.family].value, self.k or UNCUT, self.rel, dict(self.options)
         return lambda ranked: value(ranked, k, rel, options)

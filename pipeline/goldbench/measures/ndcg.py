@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from math import log2
 
-from goldbench.measures.family import Family, Options, Ranked
+from goldbench.measures.family import Family, Options, RankedQuery
 
 
 def _discounted(ranked_grades: Iterable[tuple[int, int]], options: Options) -> float:
@@ -21,7 +21,7 @@ def _discounted(ranked_grades: Iterable[tuple[int, int]], options: Options) -> f
     return sum(grade / log2(rank + 1) for rank, grade in ranked_grades if grade > 0)
 
 
-def dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
+def dcg(ranked: RankedQuery, k: int, _: int, options: Options) -> float:
     """Return the discounted cumulated gain of the first k documents.
 
     Formula: DCG@k = sum over ranks r <= k of gain(grade) / log2(r + 1).
@@ -37,7 +37,7 @@ def dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
     return _discounted(zip(ranked.ranks[:cut], ranked.grades, strict=False), options)
 
 
-def ideal_dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
+def ideal_dcg(ranked: RankedQuery, k: int, _: int, options: Options) -> float:
     """Return the DCG that the best order of the judged documents would have.
 
     Formula: DCG@k of the judged documents in the order of their grades. ``ideal=judged`` takes all judged documents of
@@ -56,7 +56,7 @@ def ideal_dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
     return _discounted(enumerate(grades if ideal == "uncut" else grades[:k], 1), options)
 
 
-def ndcg(ranked: Ranked, k: int, rel: int, options: Options) -> float:
+def ndcg(ranked: RankedQuery, k: int, rel: int, options: Options) -> float:
     """Return the discounted cumulated gain over its ideal.
 
     Formula: nDCG@k = DCG@k / IDCG@k, 0 where the ideal is 0; the options are those of both.

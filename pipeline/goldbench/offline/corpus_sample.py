@@ -19,7 +19,7 @@ MEASURED = 100
 """Chunks that the density of the corpus is measured on."""
 
 
-class Sample:
+class ChunkSample:
     """The chunks with the lowest keys seen so far, independent of their order."""
 
     def __init__(self, size: int, seed: int) -> None:
@@ -51,7 +51,7 @@ class Neighbourhood(NamedTuple):
     shared: Mapping[str, int]
 
 
-class Pool:
+class SampledChunks:
     """The sampled chunks, searchable.
 
     Args:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from goldbench.offline.analysis import LONGEST_TEXT, Analysis
-from goldbench.offline.corpus_sample import Pool, Sample
-from goldbench.offline.query_maker import BORROWED_AGAIN, Draft, Passage, QueryMaker
+from goldbench.offline.corpus_sample import ChunkSample, SampledChunks
+from goldbench.offline.query_maker import BORROWED_AGAIN, QueryDraft, QueryMaker, SourcePassage
 from goldbench.ports import Brief, Proposal
 from goldbench.records.corpus import Chunk
 from goldbench.records.query import SIMULATION, Candidate, QueryStyle
@@ -35,17 +35,17 @@ class OfflineGenerator:
 
     def __init__(self, chunks: Iterable[Chunk], *, seed: int, pool_size: int = 20_000) -> None:
         self._seed = seed
-        sample = Sample(pool_size, seed)
+        sample = ChunkSample(pool_size, seed)
         for chunk in chunks:
             sample.add(chunk)
         drawn = [(chunk_id, text[:LONGEST_TEXT]) for chunk_id, text in sample.chunks()]
         self._analysis = Analysis([text for _, text in drawn])
-        pool = Pool(drawn, self._analysis)
+        pool = SampledChunks(drawn, self._analysis)
         self._maker = QueryMaker(analysis=self._analysis, pool=pool)
 
     async def propose(self, brief: Brief) -> Proposal:
         """Return up to ``per_chunk`` different queries, or the reason why the chunk gives none."""
-        passage = Passage.of(brief.chunk.chunk_id, brief.chunk.text, self._analysis)
+        passage = SourcePassage.of(brief.chunk.chunk_id, brief.chunk.text, self._analysis)
         unfit = _unfit(passage)
         if unfit is not None:
             return Proposal(skip_reason=unfit)
@@ -66,14 +66,14 @@ class OfflineGenerator:
             candidate: The rejected query.
             complaint: Why it was rejected; every reason leads to the same draw.
         """
-        passage = Passage.of(brief.chunk.chunk_id, brief.chunk.text, self._analysis)
+        passage = SourcePassage.of(brief.chunk.chunk_id, brief.chunk.text, self._analysis)
         draws = Draws(self._seed, brief.chunk.chunk_id, "rewrite", 1)
         draft = self._maker.make(passage, draws, brief.constraints, least_borrowed=BORROWED_AGAIN)
         if draft is None or draft.text == candidate.text:
             return None
         return self._candidate(brief, draft).model_copy(update={"first_text": candidate.text})
 
-    def _candidate(self, brief: Brief, draft: Draft) -> Candidate:
+    def _candidate(self, brief: Brief, draft: QueryDraft) -> Candidate:
         evidence = brief.chunk.evidence(*draft.evidence)
         return Candidate(
             chunk_id=brief.chunk.chunk_id,
@@ -86,7 +86,7 @@ class OfflineGenerator:
         )
 
 
-def _unfit(passage: Passage) -> str | None:
+def _unfit(passage: SourcePassage) -> str | None:
     """Return why a passage is not fit for a query, None if it is."""
     visible = sum(map(len, passage.text.split()))
     if letter_count(passage.text) < FEWEST_LETTERS * max(1, visible):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import regex
 
 from goldbench.offline.analysis import LONGEST_TEXT, Analysis, Token
-from goldbench.offline.corpus_sample import Neighbourhood, Pool
+from goldbench.offline.corpus_sample import Neighbourhood, SampledChunks
 from goldbench.records.query import Constraints
 from goldbench.text.boundaries import sentence_spans
 from goldbench.text.draws import Draws
@@ -46,7 +46,7 @@ _MARK = regex.compile(r"[\p{P}\p{S}]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class QueryDraft:
     """A query, and the first and last character of the chunk that it stands for."""
 
     text: str
@@ -54,7 +54,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class SourcePassage:
     """A chunk's text, its content words, and the number of function words per content word."""
 
     chunk_id: str
@@ -63,7 +63,7 @@ class Passage:
     function_ratio: float
 
     @classmethod
-    def of(cls, chunk_id: str, text: str, analysis: Analysis) -> Passage:
+    def of(cls, chunk_id: str, text: str, analysis: Analysis) -> SourcePassage:
         """Return the passage of a chunk, cut at ``LONGEST_TEXT`` characters.
 
         Args:
@@ -83,9 +83,9 @@ class Passage:
         """Return the first token of each stem."""
         return {token.stem: token for token in reversed(self.tokens)}
 
-    def sentences(self) -> dict[tuple[int, int], Passage]:
+    def sentences(self) -> dict[tuple[int, int], SourcePassage]:
         """Return the sentences with enough content words, by their place in the text."""
-        sentences: dict[tuple[int, int], Passage] = {}
+        sentences: dict[tuple[int, int], SourcePassage] = {}
         position = 0
         for start, end in pieces(self.text):
             inside = []
@@ -111,14 +111,14 @@ class QueryMaker:
         pool: The sampled chunks.
     """
 
-    def __init__(self, *, analysis: Analysis, pool: Pool) -> None:
+    def __init__(self, *, analysis: Analysis, pool: SampledChunks) -> None:
         self._analysis = analysis
         self._pool = pool
         self._density = pool.density(NEIGHBOURS + 1)
 
     def make(
-        self, passage: Passage, draws: Draws, constraints: Constraints, *, least_borrowed: float = 0.0
-    ) -> Draft | None:
+        self, passage: SourcePassage, draws: Draws, constraints: Constraints, *, least_borrowed: float = 0.0
+    ) -> QueryDraft | None:
         """Return words of one sentence, with words that the passage lacks from one of the most similar chunks.
 
         Args:
@@ -152,17 +152,19 @@ class QueryMaker:
         text = self._phrase(tokens, passage, draws, constraints)
         rarity = {stem: self._pool.idf(stem) for stem in own}
         evidence = evidence or heaviest_piece(passage.text, passage.tokens, rarity)
-        return Draft(text, evidence) if text else None
+        return QueryDraft(text, evidence) if text else None
 
-    def _neighbours(self, passage: Passage, near: Neighbourhood, draws: Draws) -> Iterator[Passage]:
+    def _neighbours(self, passage: SourcePassage, near: Neighbourhood, draws: Draws) -> Iterator[SourcePassage]:
         """Yield the most similar chunks in the language of a passage, in drawn order, each read when it is needed."""
         language = self._analysis.own_language_of(passage.text)
         for chunk_id in draws.race("neighbour", near.weights, NEIGHBOURS):
             text = self._pool.text_of(chunk_id)
             if self._analysis.own_language_of(text) == language:
-                yield Passage.of(chunk_id, text, self._analysis)
+                yield SourcePassage.of(chunk_id, text, self._analysis)
 
-    def _phrase(self, tokens: Mapping[str, Token], passage: Passage, draws: Draws, constraints: Constraints) -> str:
+    def _phrase(
+        self, tokens: Mapping[str, Token], passage: SourcePassage, draws: Draws, constraints: Constraints
+    ) -> str:
         """Return a query of these words, as many as the constraints allow; empty if they are too few."""
         worded: dict[str, str] = {}
         for stem, token in tokens.items():
@@ -209,7 +211,7 @@ def _sizes(constraints: Constraints, draws: Draws, share: float) -> tuple[int, i
 
 
 def _drawn(
-    purpose: str, passage: Passage, spans: Mapping[tuple[int, int], object], draws: Draws
+    purpose: str, passage: SourcePassage, spans: Mapping[tuple[int, int], object], draws: Draws
 ) -> tuple[int, int] | None:
     """Return one of the spans, drawn by its words, so that another chunking elsewhere does not change the draw."""
     by_text: dict[str, tuple[int, int]] = {}
@@ -219,7 +221,7 @@ def _drawn(
     return by_text[drawn[0]] if drawn else None
 
 
-def _after(token: Token, passage: Passage) -> Token:
+def _after(token: Token, passage: SourcePassage) -> Token:
     return token._replace(start=token.start + len(passage.text), end=token.end + len(passage.text))
 
 

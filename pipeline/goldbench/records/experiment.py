@@ -50,7 +50,7 @@ class SystemMeasurement(Record):
     timing: Timing
 
 
-class Chunking(Record):
+class OtherChunking(Record):
     """Another chunking of the documents than the gold set's, in characters, to which labels were projected."""
 
     size: int = Field(ge=1)
@@ -62,7 +62,7 @@ class Measurable(Record):
 
     system: str
     settings: dict[str, Any]
-    chunking: Chunking | None = None
+    chunking: OtherChunking | None = None
     passages: int = Field(ge=0)
     run: str
     run_sha256: str

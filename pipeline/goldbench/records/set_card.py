@@ -27,7 +27,7 @@ def title(name: str) -> str:
     return _TITLES.get(name, name)
 
 
-class State(StrEnum):
+class FigureState(StrEnum):
     """The verdict on a figure: good, to be looked at, not to be used, without a verdict, or absent."""
 
     OK = "ok"
@@ -51,14 +51,14 @@ class Figure(Record):
     values: dict[str, Value] = Field(default_factory=dict)
     items: list[str] = Field(default_factory=list)
     threshold: str | None = None
-    state: State = State.INFO
+    state: FigureState = FigureState.INFO
     meaning: str
 
     @model_validator(mode="after")
     def _absent_has_no_value(self) -> Self:
-        if self.state is State.ABSENT and (self.value is not None or self.values or self.items):
+        if self.state is FigureState.ABSENT and (self.value is not None or self.values or self.items):
             raise ValueError(f"{self.name} is absent and has a value")
-        if self.state is not State.ABSENT and self.value is None and not self.values:
+        if self.state is not FigureState.ABSENT and self.value is None and not self.values:
             raise ValueError(f"{self.name} has neither a value nor a reason to be absent")
         return self
 
@@ -98,6 +98,6 @@ class Card(Record):
                 return figure
         raise KeyError(name)
 
-    def count(self, state: State) -> int:
+    def count(self, state: FigureState) -> int:
         """Return how many figures are in a state."""
         return sum(figure.state is state for figure in self.figures)

@@ -24,7 +24,7 @@ LABELS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FigureTable:
     """A table with its title; the first column holds text, the others figures."""
 
     title: str
@@ -36,7 +36,7 @@ MAIN = ("exact", "kappa_quadratic", "kappa_binary", "bias")
 """The figures that a terminal shows; the others with ``--wide``."""
 
 
-def sections(agreement: Agreement, *, whole: bool = True) -> Iterator[Section]:
+def sections(agreement: Agreement, *, whole: bool = True) -> Iterator[FigureTable]:
     """Yield the tables.
 
     Args:
@@ -130,7 +130,7 @@ def _row(name: str, estimate: Estimate) -> list[str]:
 
 def pair_sections(
     figures: PairFigures, title: str, names: tuple[str, str], *, level: int, whole: bool = True
-) -> Iterator[Section]:
+) -> Iterator[FigureTable]:
     """Yield the figures on pairs that two sides graded, their pairs by grade, and what each grade is worth.
 
     Args:
@@ -150,37 +150,37 @@ def pair_sections(
             (f"share of grade >= {level}, judge", figures.prevalence_judge),
         ):
             rows.append([label, _number(value), "", "", ""])
-    yield Section(title, ["", "value", "low", "high", ""], rows)
+    yield FigureTable(title, ["", "value", "low", "high", ""], rows)
     head = [f"{names[0]} \\ {names[1]}", *map(str, range(len(figures.confusion))), "all"]
     rows = [
         [str(grade), *(f"{cell:,}" for cell in row), f"{sum(row):,}"] for grade, row in enumerate(figures.confusion)
     ]
     columns = [f"{sum(column):,}" for column in zip(*figures.confusion, strict=True)]
     rows.append(["all", *columns, f"{figures.pairs:,}"])
-    yield Section("Pairs by grade (rows: reference, columns: judge)", head, rows)
+    yield FigureTable("Pairs by grade (rows: reference, columns: judge)", head, rows)
     rows = []
     for item in figures.relevant_by_grade:
         share = item.share
         cells = [_number(share.value), _number(share.low), _number(share.high)] if share.value is not None else [""] * 3
         rows.append([str(item.grade), f"{item.pairs:,}", f"{item.relevant:,}", *cells])
     title = f"Share of pairs that the reference grades {level} or higher, by the judge's grade"
-    yield Section(title, ["judge's grade", "pairs", "relevant", "share", "low", "high"], rows)
+    yield FigureTable(title, ["judge's grade", "pairs", "relevant", "share", "low", "high"], rows)
 
 
-def _ranking(ranking: Ranking) -> Section:
+def _ranking(ranking: Ranking) -> FigureTable:
     title = f"Order of {len(ranking.systems)} systems by {ranking.measure} ({queries(ranking.queries)})"
-    return Section(title, ["", "value", "low", "high", ""], [_row("Kendall tau-b", ranking.tau)])
+    return FigureTable(title, ["", "value", "low", "high", ""], [_row("Kendall tau-b", ranking.tau)])
 
 
-def _systems(ranking: Ranking, reference: str, judge: str) -> Section:
-    rows = [[one.system, f"{one.reference:.4f}", f"{one.judge:.4f}"] for one in ranking.systems]
-    return Section("Systems, best first by the reference", ["system", reference, judge], rows)
+def _systems(ranking: Ranking, reference: str, judge: str) -> FigureTable:
+    rows = [[system.system, f"{system.reference:.4f}", f"{system.judge:.4f}"] for system in ranking.systems]
+    return FigureTable("Systems, best first by the reference", ["system", reference, judge], rows)
 
 
 def guardrail_lines(held: Sequence[Guardrail]) -> Iterator[str]:
     """Yield a line for each guardrail: its rate, its interval, its limit and the verdict."""
-    for one in held:
-        yield f"guardrail, {one.probe}: {guardrail_text(one)}"
+    for guardrail in held:
+        yield f"guardrail, {guardrail.probe}: {guardrail_text(guardrail)}"
 
 
 def guardrail_text(guardrail: Guardrail) -> str:

@@ -174,11 +174,11 @@ def stopped(limit: str) -> str:
 
 def messages(failures: Iterable[Failure]) -> Iterator[str]:
     """Yield the most frequent messages of failures, with their counts."""
-    found = Counter(printable(failure.message) for failure in failures)
-    for message, count in found.most_common(MOST_MESSAGES):
+    counts = Counter(printable(failure.message) for failure in failures)
+    for message, count in counts.most_common(MOST_MESSAGES):
         yield f"  {message}" + (f" ({count:,} times)" if count > 1 else "")
-    if len(found) > MOST_MESSAGES:
-        yield f"  and {amount(len(found) - MOST_MESSAGES, 'other message')}"
+    if len(counts) > MOST_MESSAGES:
+        yield f"  and {amount(len(counts) - MOST_MESSAGES, 'other message')}"
 
 
 def plan_rows(stages: Sequence[PlannedStage]) -> list[tuple[str, ...]]:
@@ -257,11 +257,11 @@ def import_remarks(imported: ImportResult) -> Iterator[str]:
     """Yield what the import changed: grades with a new number, items and parts left out, new ids."""
     changed = {old: new for old, new in imported.grades.items() if old != new}
     if changed:
-        said = ", ".join(f"{old} is {new}" for old, new in imported.grades.items())
-        yield f"Grades: {said} here, where 2 and 3 are relevant."
+        new_grades = ", ".join(f"{old} is {new}" for old, new in imported.grades.items())
+        yield f"Grades: {new_grades} here, where 2 and 3 are relevant."
     elif "1" in imported.grades:
-        told = "Grades are kept: 1 means same topic, not relevant; {relevant_from=1} counts grade 1 as relevant."
-        yield Message(told)
+        remark = "Grades are kept: 1 means same topic, not relevant; {relevant_from=1} counts grade 1 as relevant."
+        yield Message(remark)
     for stage in imported.manifest.stages:
         if stage.rejected:
             rules = ", ".join(f"{rule} {count:,}" for rule, count in stage.rules.items())
@@ -307,8 +307,8 @@ def _counts(renewed: RenewalCounts) -> str:
 
 
 def _listed(retired: Sequence[RetiredQuery], place: str) -> Iterator[str]:
-    for one in retired[:RETIRED_SHOWN]:
-        yield f"  retired: {printable(one.query.text[:CHARACTERS_SHOWN])} ({one.reason})"
+    for query in retired[:RETIRED_SHOWN]:
+        yield f"  retired: {printable(query.query.text[:CHARACTERS_SHOWN])} ({query.reason})"
     if len(retired) > RETIRED_SHOWN:
         yield f"  and {len(retired) - RETIRED_SHOWN:,} more" + (f", in {place}" if place == RETIRED else "")
 

@@ -26,7 +26,10 @@ def tables(calibration: Calibration) -> Iterator[tuple[list[list[str]], int]]:
         yield _differences(calibration), 2
     depth = calibration.resting[0].depth if calibration.resting else 0
     rows = [[f"top {depth} results", "judged by people", "by the model", "unjudged"]]
-    rows += [[one.system, f"{one.people:,}", f"{one.model:,}", f"{one.unjudged:,}"] for one in calibration.resting]
+    rows += [
+        [resting.system, f"{resting.people:,}", f"{resting.model:,}", f"{resting.unjudged:,}"]
+        for resting in calibration.resting
+    ]
     yield rows, 1
 
 
@@ -34,9 +37,9 @@ def _scores(calibration: Calibration, *, several: bool) -> list[list[str]]:
     last = ["P(best)", "favoured by the model"] if several else ["trust"]
     rows = [["run", "measure", "raw", "corrected", "95 %", *last]]
     for score in calibration.scores:
-        told = [_share(score.best), _favoured(score.favoured)] if several else [_share(score.weight)]
+        shares = [_share(score.best), _favoured(score.favoured)] if several else [_share(score.weight)]
         means = f"{score.raw:.4f}", _value(score.corrected)
-        rows.append([score.system, score.measure, *means, _ends(score.corrected), *told])
+        rows.append([score.system, score.measure, *means, _ends(score.corrected), *shares])
     return rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from goldbench.records.set_card import Card, Figure, State, Value, title
+from goldbench.records.set_card import Card, Figure, FigureState, Value, title
 from goldbench.report.named_queries import NAMED, line_of
 from goldbench.report.scorecard_text import SMOKE, verdict_lines, verdict_markdown
 from goldbench.report.text_tables import described
@@ -33,12 +33,12 @@ def written_by(evidence_level: str | None) -> str:
 
 def verdict(card: Card) -> str:
     """Return the number of figures in each state, one line."""
-    counts = {state: card.count(state) for state in State}
-    failed = f", {counts[State.FAIL]} failed" if counts[State.FAIL] else ""
+    counts = {state: card.count(state) for state in FigureState}
+    failed = f", {counts[FigureState.FAIL]} failed" if counts[FigureState.FAIL] else ""
     return (
-        f"{amount(len(card.figures), 'figure')}: {counts[State.OK]} ok, "
-        f"{amount(counts[State.WARN], 'warning')}{failed}, "
-        f"{counts[State.INFO]} without a threshold, {counts[State.ABSENT]} absent."
+        f"{amount(len(card.figures), 'figure')}: {counts[FigureState.OK]} ok, "
+        f"{amount(counts[FigureState.WARN], 'warning')}{failed}, "
+        f"{counts[FigureState.INFO]} without a threshold, {counts[FigureState.ABSENT]} absent."
     )
 
 
@@ -54,7 +54,9 @@ def remarks(card: Card) -> Iterator[str]:
 
 def doubtful(card: Card) -> list[Figure]:
     """Return the figures that limit what the set is good for, the failed ones first."""
-    return [figure for state in (State.FAIL, State.WARN) for figure in card.figures if figure.state is state]
+    return [
+        figure for state in (FigureState.FAIL, FigureState.WARN) for figure in card.figures if figure.state is state
+    ]
 
 
 def named_queries(card: Card, place: str) -> list[str]:
@@ -64,9 +66,9 @@ def named_queries(card: Card, place: str) -> list[str]:
         card: The card.
         place: The folder of the set as a shell takes it.
     """
-    for one in doubtful(card):
-        if one.items:
-            return line_of(f"Behind {title(one.name)}", one.items[:NAMED], place)
+    for query_id in doubtful(card):
+        if query_id.items:
+            return line_of(f"Behind {title(query_id.name)}", query_id.items[:NAMED], place)
     return []
 
 
@@ -79,10 +81,10 @@ def figure_rows(figures: Sequence[Figure], *, meanings: bool = True) -> list[tup
     """
     rows = []
     for figure in figures:
-        state = "" if figure.state is State.INFO else figure.state.value
+        state = "" if figure.state is FigureState.INFO else figure.state.value
         value = said(figure)
         named = title(figure.name) + (f": {value}" if value else "")
-        rows.append((state, named, figure.meaning if meanings or figure.state is State.ABSENT else ""))
+        rows.append((state, named, figure.meaning if meanings or figure.state is FigureState.ABSENT else ""))
     return rows
 
 

@@ -42,7 +42,7 @@ def points_of(card: Scorecard, measures: Sequence[str], positions: Sequence[Any]
         measures: Names of measures, one for each position.
         positions: Where each mean stands on the other axis; not used by ``forest``.
     """
-    return [series_of(one.system, positions, [one.scores[name] for name in measures]) for one in card.systems]
+    return [series_of(system.system, positions, [system.scores[name] for name in measures]) for system in card.systems]
 
 
 def series_of(name: str, positions: Sequence[Any], scores: Sequence[Score]) -> Points:

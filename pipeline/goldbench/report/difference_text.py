@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from goldbench.goldset.difference import PASSAGES, Difference, Item, Section
+from goldbench.goldset.difference import PASSAGES, Difference, DifferenceItem, DifferenceSection
 from goldbench.report.text_tables import aligned, markdown_table
 from goldbench.text.display import cut, one_line
 from goldbench.text.markdown import code_span, escaped
@@ -83,14 +83,14 @@ def as_record(difference: Difference, names: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-def _section_record(section: Section) -> dict[str, Any]:
+def _section_record(section: DifferenceSection) -> dict[str, Any]:
     counts = {name: getattr(section, name) for name in ("before", "after", "same", "renamed")}
     return counts | {kind: [_item_record(item) for item in getattr(section, kind)] for kind in _KINDS}
 
 
-def _item_record(item: Item) -> dict[str, Any]:
-    said = {"a": list(item.before), "b": list(item.after), "change": item.change, "text": item.text}
-    return {name: value for name, value in said.items() if value}
+def _item_record(item: DifferenceItem) -> dict[str, Any]:
+    record = {"a": list(item.before), "b": list(item.after), "change": item.change, "text": item.text}
+    return {name: value for name, value in record.items() if value}
 
 
 def _rows(difference: Difference) -> list[list[str]]:
@@ -101,21 +101,21 @@ def _rows(difference: Difference) -> list[list[str]]:
     return rows
 
 
-def _lists(difference: Difference) -> Iterator[tuple[Section, str, Sequence[Item]]]:
+def _lists(difference: Difference) -> Iterator[tuple[DifferenceSection, str, Sequence[DifferenceItem]]]:
     for section in difference.sections:
         for kind in _KINDS:
-            items: tuple[Item, ...] = getattr(section, kind)
+            items: tuple[DifferenceItem, ...] = getattr(section, kind)
             if items:
                 yield section, kind, items
 
 
-def _parts(section: Section, item: Item) -> list[str]:
+def _parts(section: DifferenceSection, item: DifferenceItem) -> list[str]:
     """Return what is shown of an item: its ids, what changed unless the heading says it, its text."""
     ids = item.before or item.after
-    said = [part for part in (item.change, item.text) if part]
+    parts = [part for part in (item.change, item.text) if part]
     if len(ids) > 1:
-        return [item.change, *ids, *said[1:]]
-    return [*ids, *(said[1:] if section.name in {"documents", PASSAGES} and item.change else said)]
+        return [item.change, *ids, *parts[1:]]
+    return [*ids, *(parts[1:] if section.name in {"documents", PASSAGES} and item.change else parts)]
 
 
 def _cut(line: str) -> str:

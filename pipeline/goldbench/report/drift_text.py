@@ -57,7 +57,9 @@ def _shares(part: Mapping[str, float]) -> str:
 def _deciders(decided: Mapping[str, Mapping[str, int]]) -> str:
     """Return how many distinct queries each way of deciding decided."""
     names = {"rules": "rules about words", "similarity": "similarity", "model": "a model that read the passages"}
-    counts = [f"{names[name]}: {_distinct(one['distinct'])}" for name, one in decided.items() if one["distinct"]]
+    counts = [
+        f"{names[name]}: {_distinct(decider['distinct'])}" for name, decider in decided.items() if decider["distinct"]
+    ]
     return "; ".join(counts) or "no rule and no model: every query is undecided"
 
 
@@ -134,39 +136,43 @@ def _shapes(shapes: Mapping[str, Any]) -> Iterator[str]:
             yield f"  {key:<12} log {shares[0]:6.1%}   gold set {shares[1]:6.1%}"
 
 
-def _clusters(title: str, found: Mapping[str, Any]) -> Iterator[str]:
+def _clusters(title: str, clusters: Mapping[str, Any]) -> Iterator[str]:
     yield ""
-    counts = f"{amount(found['lines'], 'line')}, {_distinct(found['distinct'])}, {amount(found['clusters'], 'cluster')}"
+    lines, number = amount(clusters["lines"], "line"), amount(clusters["clusters"], "cluster")
+    counts = f"{lines}, {_distinct(clusters['distinct'])}, {number}"
     yield f"{title}: {counts}"
-    for cluster in found["shown"]:
+    for cluster in clusters["shown"]:
         about = " ".join(cluster["about"]) or "(no word)"
         yield f"  {about}: {amount(cluster['lines'], 'line')}, {_distinct(cluster['distinct'])}"
         for example in cluster["examples"]:
             by = "" if example["by"] in (None, "rules") else f"by {example['by']}, "
             why = f"line {example['line']}: {by}{example['reason']}"
             yield f"    {example['lines']:>5,}  {example['text'][:160]}  ({why})"
-            yield from (f"             {one['id']}: {one['text']}" for one in example["look_at"])
-    if found["clusters"] > len(found["shown"]):
-        yield Message("  and {} ({clusters=})", amount(found["clusters"] - len(found["shown"]), "more cluster"))
+            yield from (
+                f"             {example_passage['id']}: {example_passage['text']}"
+                for example_passage in example["look_at"]
+            )
+    if clusters["clusters"] > len(clusters["shown"]):
+        yield Message("  and {} ({clusters=})", amount(clusters["clusters"] - len(clusters["shown"]), "more cluster"))
 
 
 def advice(report: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each thing to do, the largest clusters first."""
     lines = report["log"]["compared_lines"]
-    found = [
+    advice_lines = [
         f"Add queries about {' '.join(cluster['about'])} ({_of(cluster['lines'], lines)}), for example "
         f"«{cluster['examples'][0]['text'][:120]}»: a passage answers them, but no query of the gold set is near."
         for cluster in report["not_in_gold"]["shown"][:5]
     ]
-    found += [
+    advice_lines += [
         f"No passage answers queries about {' '.join(cluster['about'])} ({_of(cluster['lines'], lines)}), for "
         f"example «{cluster['examples'][0]['text'][:120]}»: add documents, or expect no answer to them."
         for cluster in report["not_in_passages"]["shown"][:5]
     ]
     for name, shape in report["distributions"].items():
         if shape["divergence"] > shape["by_chance"]:
-            found += _uneven(name, shape)
-    return found or [_nothing(report)]
+            advice_lines += _uneven(name, shape)
+    return advice_lines or [_nothing(report)]
 
 
 def _nothing(report: Mapping[str, Any]) -> str:

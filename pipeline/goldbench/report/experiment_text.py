@@ -32,7 +32,7 @@ MOST_PAIRS = 12
 def leaderboard(experiment: Experiment) -> Rows:
     """Return a row for each system: the measures that no table by cutoff holds, and the judged share."""
     headings, *rows = leaderboard_rows(experiment.card, list(dict.fromkeys([*experiment.compared, *alone(experiment)])))
-    passages = {one.system: f"{one.passages:,}" for one in experiment.systems}
+    passages = {system.system: f"{system.passages:,}" for system in experiment.systems}
     return [(*headings[:-1], "passages"), *((*row[:-1], passages[row[0]]) for row in rows)]
 
 
@@ -52,7 +52,7 @@ def main_rows(experiment: Experiment, timings: Timings, *, every: bool = False) 
     """
     cutoff = next((parse_measure(name).k for name in experiment.compared), None)
     known = {name: parse_measure(name) for name in experiment.card.measures}
-    same = [name for name, one in known.items() if one.k == cutoff and one.family in MAIN]
+    same = [name for name, measure in known.items() if measure.k == cutoff and measure.family in MAIN]
     every = every or len(known) <= MOST_MEASURES
     measures = list(known) if every else list(dict.fromkeys([*experiment.compared, *same]))[:MOST_MEASURES]
     judged = sorted({name for system in experiment.card.systems for name in system.judged})
@@ -98,8 +98,8 @@ def by_cutoff(experiment: Experiment) -> Iterator[tuple[str, Rows]]:
 def times(timings: Timings, order: Sequence[str]) -> Rows:
     """Return a row for each system: seconds to index, milliseconds per query, and the share of models in them."""
     shown = [timings.timings[name] for name in order if name in timings.timings]
-    parts = [part for part in ("embed", "rerank", "expand") if any(getattr(one, part) for one in shown)]
-    embeds = any(one.index_embed_s for one in shown)
+    parts = [part for part in ("embed", "rerank", "expand") if any(getattr(timing, part) for timing in shown)]
+    embeds = any(timing.index_embed_s for timing in shown)
     rows: Rows = [
         (
             "system",
@@ -119,12 +119,12 @@ def times(timings: Timings, order: Sequence[str]) -> Rows:
 
 def timing_line(timings: Timings) -> str:
     """Return the method of the times, one line."""
-    one = next(iter(timings.timings.values()), None)
-    if one is None:
+    timing = next(iter(timings.timings.values()), None)
+    if timing is None:
         return "Nothing was timed."
     return (
-        f"Times: one query at a time, {queries(one.queries)} after a warm-up of {queries(one.warm_up)} that is not "
-        "counted; search excludes the time of models."
+        f"Times: one query at a time, {queries(timing.queries)} after a warm-up of {queries(timing.warm_up)} that is "
+        "not counted; search excludes the time of models."
     )
 
 
@@ -198,7 +198,7 @@ def figures_csv(experiment: Experiment) -> list[list[object]]:
     measures = experiment.card.measures
     heads = [head for name in measures for head in (name, f"{name} low", f"{name} high")]
     rows: list[list[object]] = [["system", "chunk_size", "chunk_overlap", "passages", "queries", *heads]]
-    kept = {one.system: one for one in experiment.systems}
+    kept = {system_figures.system: system_figures for system_figures in experiment.systems}
     for system in experiment.card.systems:
         cut = kept[system.system].chunking
         scores = [system.scores[name] for name in measures]

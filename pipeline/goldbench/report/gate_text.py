@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from goldbench.measures.result import Result
-from goldbench.measures.statistics.regression import Check
+from goldbench.measures.statistics.regression import GateCheck
 from goldbench.records.scorecard import GoldReference, HistoryEntry, Score
 from goldbench.report.named_queries import command_for, lowest_of
 from goldbench.report.text_tables import markdown_table, p_value
@@ -19,7 +19,7 @@ _SHOWN = 100
 """Characters of a query that are shown."""
 
 
-def line(check: Check) -> str:
+def line(check: GateCheck) -> str:
     """Return one condition and its result."""
     mark = "passed" if check.passed else "FAILED"
     if check.kind == "min":
@@ -32,7 +32,7 @@ def line(check: Check) -> str:
     )
 
 
-def fallen(check: Check, texts: Mapping[str, str]) -> Iterator[str]:
+def fallen(check: GateCheck, texts: Mapping[str, str]) -> Iterator[str]:
     """Yield a line for each of the queries that fell most, with its text if it is known.
 
     No line begins with text of the query: GitHub takes a line that begins with two colons as a command.
@@ -42,7 +42,7 @@ def fallen(check: Check, texts: Mapping[str, str]) -> Iterator[str]:
         yield f"- {fall.query_id}  {fall.before:.4f} → {fall.now:.4f}" + (f"  {cut(text, _SHOWN)}" if text else "")
 
 
-def junit(checks: Sequence[Check], texts: Mapping[str, str], notes: Sequence[str]) -> bytes:
+def junit(checks: Sequence[GateCheck], texts: Mapping[str, str], notes: Sequence[str]) -> bytes:
     """Return the conditions as JUnit XML, a test case for each.
 
     Args:
@@ -76,7 +76,7 @@ def xml_text(text: str) -> str:
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def github(checks: Sequence[Check], texts: Mapping[str, str]) -> Iterator[str]:
+def github(checks: Sequence[GateCheck], texts: Mapping[str, str]) -> Iterator[str]:
     """Yield GitHub workflow commands: an error for each failed condition, or a notice if all hold."""
     for check in checks:
         if not check.passed:
@@ -150,7 +150,7 @@ class GateOutcome:
 
     system: str
     result: Result
-    checks: Sequence[Check]
+    checks: Sequence[GateCheck]
     texts: Mapping[str, str]
     notes: Sequence[str] = ()
     place: str | None = None
@@ -182,7 +182,7 @@ def _heading(gated: GateOutcome) -> str:
     return f"### Retrieval gate: {outcome}\n\nRun {_code(gated.system, _ID)}, {queries(len(gated.result.query_ids))}."
 
 
-def _check_row(check: Check) -> tuple[str, ...]:
+def _check_row(check: GateCheck) -> tuple[str, ...]:
     result = ("✅ passed, within chance" if check.excused else "✅ passed") if check.passed else "❌ failed"
     before, change = _NONE, _NONE
     if check.reference is not None:
@@ -190,7 +190,7 @@ def _check_row(check: Check) -> tuple[str, ...]:
     return check.measure, result, before, f"{check.value:.4f}", change, f"≥ {check.bound:.4f}"
 
 
-def _difference(check: Check, reference: float) -> str:
+def _difference(check: GateCheck, reference: float) -> str:
     ends = "" if check.low is None or check.high is None else f" [{check.low:+.4f}, {check.high:+.4f}]"
     return f"{check.value - reference:+.4f}{ends}" + ("" if check.p is None else f", p (Holm) {p_value(check.p)}")
 
@@ -208,7 +208,7 @@ def _worst(gated: GateOutcome) -> Iterator[str]:
     else:
         title = f"Queries with the lowest {check.measure}"
         headings = (check.measure,)
-        rows = [(one, f"{value:.4f}") for one, value in lowest_of(gated.result, check.measure, _LOWEST)]
+        rows = [(lowest_id, f"{value:.4f}") for lowest_id, value in lowest_of(gated.result, check.measure, _LOWEST)]
     if not rows:
         return
     columns = ("query", "text", *headings)

@@ -73,9 +73,10 @@ def _judge_check(grading: Grading) -> str:
     fakes = [grading.canaries.get(kind.value, none) for kind in TRAPS]
     answers = grading.canaries.get(Canary.EVIDENCE_ALONE.value, none)
     unanswered = sum(count.unanswered for count in grading.canaries.values())
+    shown = sum(fake.graded for fake in fakes)
     return (
         f"judge check {grading.canary_verdict.value}: accepted {sum(fake.relevant for fake in fakes):,} of "
-        f"{amount(sum(one.graded for one in fakes), 'planted fake')}, missed {answers.graded - answers.relevant:,} of "
+        f"{amount(shown, 'planted fake')}, missed {answers.graded - answers.relevant:,} of "
         f"{amount(answers.graded, 'planted answer')}" + (f", no usable reply to {unanswered:,}" if unanswered else "")
     )
 

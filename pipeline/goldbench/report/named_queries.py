@@ -26,7 +26,7 @@ def worst_of(result: Result, measure: str) -> list[str]:
         result: The scores of a run.
         measure: A measure of it.
     """
-    return [one for one, _ in lowest_of(result, measure, NAMED)]
+    return [query_id for query_id, _ in lowest_of(result, measure, NAMED)]
 
 
 def lowest_of(result: Result, measure: str, most: int) -> list[tuple[str, float]]:
@@ -37,9 +37,9 @@ def lowest_of(result: Result, measure: str, most: int) -> list[tuple[str, float]
         measure: A measure of it.
         most: Number of queries, 1 or more.
     """
-    values = [(float(value), one) for value, one in _known(result, measure)]
+    values = [(float(value), query_id) for value, query_id in _known(result, measure)]
     best = max((value for value, _ in values), default=0.0)
-    return [(one, value) for value, one in sorted(values) if value < best][:most]
+    return [(query_id, value) for value, query_id in sorted(values) if value < best][:most]
 
 
 def most_different(first: Result, second: Result, measure: str) -> list[str]:
@@ -50,9 +50,11 @@ def most_different(first: Result, second: Result, measure: str) -> list[str]:
         second: Those of another one.
         measure: A measure of both.
     """
-    other = {one: value for value, one in _known(second, measure)}
-    apart = sorted((-abs(value - other[one]), one) for value, one in _known(first, measure) if one in other)
-    return [one for distance, one in apart if distance < 0][:NAMED]
+    other = {query_id: value for value, query_id in _known(second, measure)}
+    apart = sorted(
+        (-abs(value - other[query_id]), query_id) for value, query_id in _known(first, measure) if query_id in other
+    )
+    return [query_id for distance, query_id in apart if distance < 0][:NAMED]
 
 
 def worst_line(results: Mapping[str, Result], measure: str, place: str | None) -> list[str]:
@@ -77,8 +79,8 @@ def difference_line(results: Mapping[str, Result], measure: str, place: str | No
     if len(results) < 2:
         return []
     first, second = sorted(results, key=lambda name: -results[name].mean(measure))[:2]
-    found = most_different(results[first], results[second], measure)
-    return line_of(f"{first} and {second} differ most by {measure} on", found, place, colon="")
+    differing = most_different(results[first], results[second], measure)
+    return line_of(f"{first} and {second} differ most by {measure} on", differing, place, colon="")
 
 
 def line_of(what: str, query_ids: Sequence[str], place: str | None, *, colon: str = ":") -> list[str]:
@@ -91,7 +93,7 @@ def line_of(what: str, query_ids: Sequence[str], place: str | None, *, colon: st
     """
     if not query_ids:
         return []
-    named = ", ".join(cut(shown(one), _LONGEST) for one in query_ids)
+    named = ", ".join(cut(shown(query_id), _LONGEST) for query_id in query_ids)
     command = command_for(query_ids[0], place)
     how = f" ({command})" if command else ""
     return [f"{what}{colon} {named}{how}"]
@@ -110,4 +112,4 @@ def command_for(query_id: str, place: str | None) -> str | None:
 
 def _known(result: Result, measure: str) -> list[tuple[float, str]]:
     pairs = zip(result.values[measure], result.query_ids, strict=True)
-    return [(value, one) for value, one in pairs if not isnan(value)]
+    return [(value, query_id) for value, query_id in pairs if not isnan(value)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class PageSection:
     """A part of a page: lines of text, a table whose first ``words`` columns hold text, and charts."""
 
     title: str
@@ -73,11 +73,11 @@ def scorecard_page(card: Scorecard, details: Details) -> str:
     ]
     sections = [
         _leaderboard(card, list(leaderboard_rows(card))),
-        Section(title="By cutoff", charts=curves),
+        PageSection(title="By cutoff", charts=curves),
         *_pairs(card),
         *(_slicing(slicing, card.measures[0]) for slicing in details.slicings),
-        *(Section(title=name, rows=rows, words=2) for name, rows in details.special),
-        Section(title="Queries without an answer", lines=details.unanswerable),
+        *(PageSection(title=name, rows=rows, words=2) for name, rows in details.special),
+        PageSection(title="Queries without an answer", lines=details.unanswerable),
         _method(card),
     ]
     top = best(card)
@@ -104,14 +104,14 @@ def experiment_page(experiment: Experiment, timings: Timings, *, command: str | 
     order = [system.system for system in card.systems]
     failures = [f"{failure.system}: {failure.problem}" for failure in experiment.failures]
     sections = [
-        Section(title="Failed", lines=failures),
+        PageSection(title="Failed", lines=failures),
         _leaderboard(card, experiment_tables.leaderboard(experiment)),
         *_by_cutoff(experiment),
         *(
-            Section(title=f"{family}@k beside published figures (in queries)", rows=rows)
+            PageSection(title=f"{family}@k beside published figures (in queries)", rows=rows)
             for family, rows in experiment_tables.beside_published(experiment)
         ),
-        Section(
+        PageSection(
             title="Time", lines=[experiment_tables.timing_line(timings)], rows=experiment_tables.times(timings, order)
         ),
         *_pairs(card),
@@ -146,7 +146,7 @@ def history_page(entries: Sequence[HistoryEntry], *, base: str = ".") -> str:
     sections = []
     for number, measure in enumerate(measures):
         figure = charts.lines(list(_history_series(ordered, measure)), x_title="", y_title=measure)
-        sections.append(Section(title=measure, charts=[chart_html(figure, f"figure-{number}")]))
+        sections.append(PageSection(title=measure, charts=[chart_html(figure, f"figure-{number}")]))
     rows: list[Sequence[str]] = [("time", "system", "label", *measures, "queries", "files", "judgments", "alerts")]
     for entry in reversed(ordered):
         means = (f"{entry.means[measure].mean:.4f}" if measure in entry.means else "" for measure in measures)
@@ -154,7 +154,7 @@ def history_page(entries: Sequence[HistoryEntry], *, base: str = ".") -> str:
         names = (entry.at, entry.system, entry.label or "")
         files = _files_of(entry, base)
         rows.append((*names, *means, f"{entry.counts.queries:,}", files, judgments, "; ".join(entry.alerts)))
-    sections.append(Section(title="Entries", rows=rows, words=3))
+    sections.append(PageSection(title="Entries", rows=rows, words=3))
     lines = [f"{len(ordered):,} entries; means with 95 % bootstrap intervals over queries"]
     return _page("History of scores", sections, lines=lines)
 
@@ -181,7 +181,7 @@ def _files_of(entry: HistoryEntry, base: str) -> Markup:
 
 def _page(
     heading: str,
-    sections: Sequence[Section],
+    sections: Sequence[PageSection],
     *,
     card: Scorecard | None = None,
     best: Sequence[str] = (),
@@ -228,43 +228,45 @@ def _way_to_queries(command: str | None) -> list[str]:
     return [f"Every query with the results of each system: {command}"] if command else []
 
 
-def _leaderboard(card: Scorecard, rows: Rows) -> Section:
+def _leaderboard(card: Scorecard, rows: Rows) -> PageSection:
     measure = card.measures[0]
     chart = chart_html(charts.forest(points_of(card, [measure], []), x_title=measure), "forest")
-    return Section(title="Leaderboard", rows=rows, charts=[chart])
+    return PageSection(title="Leaderboard", rows=rows, charts=[chart])
 
 
-def _pairs(card: Scorecard) -> Iterator[Section]:
+def _pairs(card: Scorecard) -> Iterator[PageSection]:
     """Yield the comparisons."""
     if card.comparisons:
-        yield Section(title="Pair by pair", rows=pair_rows(card.comparisons), words=3)
+        yield PageSection(title="Pair by pair", rows=pair_rows(card.comparisons), words=3)
 
 
-def _slicing(slicing: Slicing, measure: str) -> Section:
+def _slicing(slicing: Slicing, measure: str) -> PageSection:
     systems = list(slicing.parts[0].scores) if slicing.parts else []
     rows = [(slicing.trait, "queries", *systems)]
     rows += [
         (part.name, f"{part.queries:,}", *(score_text(part.scores[system]) for system in systems))
         for part in slicing.parts
     ]
-    return Section(title=f"{measure} by {slicing.trait}", rows=rows)
+    return PageSection(title=f"{measure} by {slicing.trait}", rows=rows)
 
 
-def _method(card: Scorecard, *lines: str) -> Section:
+def _method(card: Scorecard, *lines: str) -> PageSection:
     fixed = (
         f"Scores are compared as {card.method.scores}; ties are broken by document id, descending; unjudged documents "
         "count as not relevant. A query is tied if the two scores differ by less than 0.01. The tests ask whether two "
         "systems differ on queries like these; they say nothing about other collections."
     )
     version = f"goldbench {card.goldbench}, judgments {card.gold.name}, sha256 {card.gold.sha256}"
-    return Section(title="Method", lines=[method_line(card), fixed, *lines, version])
+    return PageSection(title="Method", lines=[method_line(card), fixed, *lines, version])
 
 
-def _by_cutoff(experiment: Experiment) -> Iterator[Section]:
+def _by_cutoff(experiment: Experiment) -> Iterator[PageSection]:
     """Yield for each measure a table and a curve over the cutoffs."""
     tables = dict(experiment_tables.by_cutoff(experiment))
     for number, (name, measures) in enumerate(experiment_tables.families(experiment).items()):
         if name in tables:
-            points = points_of(experiment.card, [one for _, one in measures], [cutoff for cutoff, _ in measures])
+            points = points_of(
+                experiment.card, [measure_name for _, measure_name in measures], [cutoff for cutoff, _ in measures]
+            )
             curve = chart_html(charts.by_cutoff(points, y_title=f"{name}@k"), f"curve-{number}")
-            yield Section(title=f"{name}@k", rows=tables[name], charts=[curve])
+            yield PageSection(title=f"{name}@k", rows=tables[name], charts=[curve])

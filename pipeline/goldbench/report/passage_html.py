@@ -91,7 +91,7 @@ def _rendered(text: str, *, anchors: bool = False) -> _Rendering:
     even = even if even.isascii() else even.encode("utf-8", "replace").decode()
     if len(even) <= LONGEST_RENDERED:
         rendering = _Rendering(even, anchors=anchors)
-        with suppress(Unrendered):
+        with suppress(RenderingError):
             rendering.add_markdown(even, 0)
             rendering.check_complete()
             return rendering
@@ -115,7 +115,7 @@ def _cleaner() -> Cleaner:
     )
 
 
-class Unrendered(Exception):
+class RenderingError(Exception):
     """The passage cannot be rendered without hiding a part of it, or within bounds."""
 
 
@@ -151,7 +151,7 @@ class _Rendering:
         """Add what the parser finds in a text whose first character stands at an offset of the passage.
 
         Raises:
-            Unrendered: It is too deeply nested or too long.
+            RenderingError: It is too deeply nested or too long.
         """
         from pyromark import Options, events_with_range
 
@@ -160,7 +160,7 @@ class _Rendering:
         for event, stretch in events_with_range(source, options=options):
             self._events += 1
             if self._events > MOST_EVENTS:
-                raise Unrendered
+                raise RenderingError
             start, end = (max(0, place_of[stretch[side]] + offset) for side in ("start", "end"))
             self._add(event, start, end, is_headless=offset != 0)
 
@@ -168,11 +168,11 @@ class _Rendering:
         """Check that the passage is seen.
 
         Raises:
-            Unrendered: Nothing is, or a letter or digit of the passage is neither seen nor part of a mark.
+            RenderingError: Nothing is, or a letter or digit of the passage is neither seen nor part of a mark.
         """
         hidden = (not self._known[position] and char.isalnum() for position, char in enumerate(self.text))
         if not "".join(self.words).strip() or any(hidden):
-            raise Unrendered
+            raise RenderingError
 
     def _add(self, event: Event, start: int, end: int, *, is_headless: bool) -> None:
         if isinstance(event, str):
@@ -229,7 +229,7 @@ class _Rendering:
             self._mark(start, end)  # their address is not shown
         self._open.append(_Element(tag, start, len(self.html), len(self.words)))
         if len(self._open) >= DEEPEST:
-            raise Unrendered
+            raise RenderingError
         attributes = (f' class="{kind}"' if kind else "") + number + (' dir="auto"' if tag in _BLOCKS else "")
         self.html.append(f"<{tag}{attributes}>{_WITHIN.get(tag, ('', ''))[0]}")
         self.words.append("" if tag in _INLINE else " ")

@@ -93,11 +93,11 @@ def _not_applied(report: ReviewReport) -> Iterator[str]:
     yield ""
     command = shell_command("review export")
     yield f"No longer applies: {amount(count, 'decision')}; {command} writes all, with their texts"
-    for one in report.not_applied[:_FIRST]:
-        said = one.kind if one.grade is None else f"{one.kind} {one.grade}"
-        passage = "" if one.passage is None else f" | {_short(one.passage)}"
-        query = "query of unknown text" if one.query is None else _short(one.query)
-        yield f"  {printable(one.annotator)}, {said}: {query}{passage} ({one.reason})"
+    for decision in report.not_applied[:_FIRST]:
+        kind = decision.kind if decision.grade is None else f"{decision.kind} {decision.grade}"
+        passage = "" if decision.passage is None else f" | {_short(decision.passage)}"
+        query = "query of unknown text" if decision.query is None else _short(decision.query)
+        yield f"  {printable(decision.annotator)}, {kind}: {query}{passage} ({decision.reason})"
     if count > _FIRST:
         yield f"  and {count - _FIRST:,} more"
 

@@ -105,13 +105,13 @@ def doubts(results: Mapping[str, Result]) -> Iterator[str]:
 
     It is about the run with the largest number of such queries, and gives the numbers of the others.
     """
-    found: dict[str, list[tuple[int, str, str]]] = {}
+    warnings: dict[str, list[tuple[int, str, str]]] = {}
     for name, result in results.items():
         for kind, count, sentence in _remarks(result):
-            found.setdefault(kind, []).append((count, printable(name), sentence))
-    for several in found.values():
-        count, name, sentence = max(several, key=lambda one: one[0])
-        others = ", ".join(f"{one} {number:,}" for number, one, _ in several if one != name)
+            warnings.setdefault(kind, []).append((count, printable(name), sentence))
+    for several in warnings.values():
+        count, name, sentence = max(several, key=lambda doubt: doubt[0])
+        others = ", ".join(f"{doubt} {number:,}" for number, doubt, _ in several if doubt != name)
         yield f"{name}: {sentence.removesuffix('.')}" + (f" (also {others})." if others else ".")
 
 
@@ -121,8 +121,8 @@ def _remarks(result: Result) -> Iterator[tuple[str, int, str]]:
     if result.weighted_by is not None:
         yield "weights", counts.queries, said_of_weights(result)
     if result.strange:
-        told = "no retrieved document is judged, so every score is 0; use the same ids in run and judgments."
-        yield "strange", counts.queries, told
+        remark = "no retrieved document is judged, so every score is 0; use the same ids in run and judgments."
+        yield "strange", counts.queries, remark
     if result.empty:
         yield "empty", result.empty, f"{queries(result.empty)} answered with no results; scored 0."
     if counts.missing:
@@ -132,11 +132,11 @@ def _remarks(result: Result) -> Iterator[tuple[str, int, str]]:
     if counts.no_relevant:
         yield "no relevant", counts.no_relevant, f"{queries(counts.no_relevant)} without a relevant document; scored 0."
     for measure, count in _over(result).items():
-        told = f"{measure} is over {count:,} of {queries(counts.queries)}: those that need several passages."
-        yield f"over {measure}", count, told
+        remark = f"{measure} is over {count:,} of {queries(counts.queries)}: those that need several passages."
+        yield f"over {measure}", count, remark
     if counts.tied:
-        told = f"{queries(counts.tied)}: tied scores change the result (ties are broken by id, descending)."
-        yield "tied", counts.tied, told
+        remark = f"{queries(counts.tied)}: tied scores change the result (ties are broken by id, descending)."
+        yield "tied", counts.tied, remark
     if counts.holes:
         have = "has" if counts.holes == 1 else "have"
         of = f"{counts.holes:,} of {queries(counts.queries)} {have} unjudged results{_top(result)}"
@@ -204,9 +204,9 @@ def weighted_rows(results: Mapping[str, Result], means: Mapping[str, Mapping[str
     rows = [["run", "measure", "weighted mean", "95 % interval", "mean of all queries alike"]]
     for name, result in results.items():
         alike = replace(result, weights=None)
-        for measure, one in means[name].items():
-            ends = f"{one.low:.4f} to {one.high:.4f}" if one.low is not None and one.high is not None else ""
-            rows.append([name, measure, f"{one.mean:.4f}", ends, f"{alike.mean(measure):.4f}"])
+        for measure, mean in means[name].items():
+            ends = f"{mean.low:.4f} to {mean.high:.4f}" if mean.low is not None and mean.high is not None else ""
+            rows.append([name, measure, f"{mean.mean:.4f}", ends, f"{alike.mean(measure):.4f}"])
     return rows
 
 
@@ -222,7 +222,7 @@ def weighted_member(result: Result, means: Mapping[str, Score]) -> dict[str, Any
     return {
         "by": result.weighted_by,
         "effective_queries": round(effective_size(result.weights), 1),
-        "intervals": {name: [one.low, one.high] for name, one in means.items() if one.low is not None},
+        "intervals": {name: [mean.low, mean.high] for name, mean in means.items() if mean.low is not None},
         "unweighted": {measure: alike.mean(measure) for measure in result.values},
     }
 
@@ -234,11 +234,11 @@ def special_tables(special: Mapping[str, Special], measures: Sequence[str]) -> l
         special: The figures by run.
         measures: The measures to show.
     """
-    found = (
+    candidates = (
         ("By kind of query", _kind_rows(special, measures)),
         ("Noisy queries minus their originals, by pairs", _noise_rows(special, measures)),
     )
-    return [(title, rows) for title, rows in found if rows]
+    return [(title, rows) for title, rows in candidates if rows]
 
 
 def _kind_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
@@ -259,8 +259,8 @@ def _noise_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows
             f"{loss.pairs:,}",
             *(_signed(loss.differences[m], loss.over.get(m)) if m in loss.differences else "-" for m in measures),
         ]
-        for name, one in special.items()
-        for noise, loss in one.noise.items()
+        for name, figures in special.items()
+        for noise, loss in figures.noise.items()
     ]
     return [["run", "noise", "pairs", *measures], *rows] if rows else []
 
@@ -274,21 +274,21 @@ def unanswerable_lines(special: Mapping[str, Special], asked: int) -> Iterator[s
     """
     if not asked:
         return
-    for run, one in special.items():
-        name, found = printable(run), one.separation
-        if not one.unanswerable:
+    for run, figures in special.items():
+        name, separation = printable(run), figures.separation
+        if not figures.unanswerable:
             yield f"{name}: holds none of the {amount(asked, 'query', 'queries')} without an answer."
             continue
-        if found is None:
+        if separation is None:
             yield (
                 f"{name}: every first result has the same score, which tells no query from another; "
-                f"{one.empty:,} of {one.unanswerable:,} unanswerable queries are without results."
+                f"{figures.empty:,} of {figures.unanswerable:,} unanswerable queries are without results."
             )
             continue
-        empty = f"; {one.empty:,} of these without results" if one.empty else ""
+        empty = f"; {figures.empty:,} of these without results" if figures.empty else ""
         yield (
-            f"{name}: the first result's score tells {found.answerable:,} answerable from {found.unanswerable:,} "
-            f"unanswerable queries with AUROC {found.auroc:.4f} [{found.low:.4f}, {found.high:.4f}] "
+            f"{name}: the first result's score tells {separation.answerable:,} answerable from "
+            f"{separation.unanswerable:,} unanswerable queries with AUROC {separation.auroc:.4f} [{separation.low:.4f}, {separation.high:.4f}] "
             f"(1 tells all, 0.5 none){empty}."
         )
 
@@ -303,12 +303,12 @@ def special_members(special: Special) -> dict[str, Any]:
         }
         for name, loss in special.noise.items()
     }
-    told = asdict(special.separation) if special.separation else {"unanswerable": special.unanswerable}
-    found = {**told, "empty": special.empty} if special.unanswerable else {}
+    unanswerable = asdict(special.separation) if special.separation else {"unanswerable": special.unanswerable}
+    figures_of_run = {**unanswerable, "empty": special.empty} if special.unanswerable else {}
     members = {
         "kinds": {name: {"queries": kind.queries, "means": dict(kind.means)} for name, kind in special.kinds.items()},
         "noise": noise,
-        "unanswerable": found,
+        "unanswerable": figures_of_run,
     }
     return {name: value for name, value in members.items() if value}
 

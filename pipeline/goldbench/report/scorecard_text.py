@@ -70,7 +70,9 @@ def _pair_cells(comparison: Comparison) -> dict[str, str]:
 
 def _detectable(comparison: Comparison) -> str:
     """Return the detectable difference of this comparison alone and, in brackets, after Holm over all of them."""
-    alone, adjusted = (f"{one:.4f}" if one else "-" for one in (comparison.detectable, comparison.detectable_holm))
+    alone, adjusted = (
+        f"{difference:.4f}" if difference else "-" for difference in (comparison.detectable, comparison.detectable_holm)
+    )
     return alone if alone == "-" else f"{alone} ({adjusted})"
 
 
@@ -107,8 +109,8 @@ def markdown(card: Scorecard) -> str:
     if card.verdict is not None:
         parts.append(verdict_markdown(card.verdict))
     top = best(card)
-    told = [*([top] if top else []), *(f"Warning: {warning}." for warning in card.warnings), method_line(card)]
-    parts.append("\n".join(f"- {escaped(line)}" for line in told))
+    remarks = [*([top] if top else []), *(f"Warning: {warning}." for warning in card.warnings), method_line(card)]
+    parts.append("\n".join(f"- {escaped(line)}" for line in remarks))
     return "\n\n".join(parts) + "\n"
 
 

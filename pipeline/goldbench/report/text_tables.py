@@ -52,10 +52,10 @@ def folded(text: str, width: int | None, *, indent: str = "", cuts: bool = False
 def _joined(text: str, width: int) -> str:
     """Return the text with the words of its commands joined, of those to be copied and of those that fit on a line."""
 
-    def joined(found: re.Match[str]) -> str:
-        before = text[: found.start()].strip()
-        whole = not before or before.endswith((":", ", or")) or cell_len(found[0]) < width
-        return found[0].replace(" ", _JOINT) if whole else found[0]
+    def joined(match: re.Match[str]) -> str:
+        before = text[: match.start()].strip()
+        whole = not before or before.endswith((":", ", or")) or cell_len(match[0]) < width
+        return match[0].replace(" ", _JOINT) if whole else match[0]
 
     return _COMMAND.sub(joined, text)
 
@@ -165,8 +165,8 @@ def described(rows: Rows, width: int | None, *, indent: str = "") -> Iterator[st
     for head, row in zip(heads, cells, strict=True):
         if below:
             yield from folded(head, width, indent=f"{indent}  ")
-            told = folded(row[-1], max(_LEAST, (width or 0) - len(indent) - 4)) if row[-1] else ()
-            yield from (f"{indent}    {line}" for line in told)
+            description = folded(row[-1], max(_LEAST, (width or 0) - len(indent) - 4)) if row[-1] else ()
+            yield from (f"{indent}    {line}" for line in description)
             continue
         line = f"{_padded(head, start, left=True)}{row[-1]}".rstrip()
         yield from folded(line, width, indent=" " * start)

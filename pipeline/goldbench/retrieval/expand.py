@@ -22,7 +22,7 @@ Expand = Callable[[Mapping[str, str]], Mapping[str, Sequence[str]]]
 """Returns for each query id the texts that are searched beside the query, or in its place."""
 
 
-class Expanded:
+class ExpandedRetriever:
     """The system ``of``, searched for every text of a query in one call; the rankings are fused by RRF.
 
     If a query has only one text, its results stay as they are.

@@ -15,7 +15,7 @@ from goldbench.retrieval.user_calls import described, of_query
 from goldbench.text.display import one_line
 
 
-class Guarded:
+class GuardedRetriever:
     """A retriever whose every failure is ``RetrieverFailed`` in one line, and whose every answer is a ranking.
 
     Its answers name passages that were indexed, each once, at most ``k`` of them, with finite scores, best first.

@@ -44,7 +44,7 @@ class Axes:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class LsiModel:
     """The space of one corpus: its axes, and the vectors of its passages, whose ids are in tie order.
 
     The dimensions go by falling singular value.
@@ -68,10 +68,10 @@ class Space:
         self._dimensions, self._seed = shared_dimensions(settings), settings.seed
         self._tokens, self._stopwatch = tokens, stopwatch
         self._passages: Mapping[str, str] | None = None
-        self._fitted: Fitted | None = None
+        self._fitted: LsiModel | None = None
         self._took = Took(0.0, {})
 
-    def fit(self, passages: Mapping[str, str]) -> Fitted:
+    def fit(self, passages: Mapping[str, str]) -> LsiModel:
         """Return the space of passages, computed unless this very mapping was computed last."""
         if self._fitted is not None and passages is self._passages:
             self._stopwatch.count_again(self._took)
@@ -84,7 +84,7 @@ class Space:
             weights = tfidf.passages(counts, np.float32).tocsr()
             del counts  # as large as the weights, which are all that is needed from here on
             columns = _singular_vectors(weights, self._dimensions, self._seed)
-            fitted = Fitted(in_tie_order(passages), weights @ columns, Axes(tfidf, columns))
+            fitted = LsiModel(in_tie_order(passages), weights @ columns, Axes(tfidf, columns))
         self._passages, self._fitted, self._took = passages, fitted, took()
         return fitted
 

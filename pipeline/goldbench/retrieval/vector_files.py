@@ -12,7 +12,7 @@ from goldbench.errors import RetrieverFailed
 from goldbench.retrieval.vectors import Rows
 
 
-class Table(Protocol):
+class StoredVectors(Protocol):
     """Vectors by id, read from a file."""
 
     @property
@@ -31,7 +31,7 @@ class Table(Protocol):
 class FileEncoder:
     """Vectors from two tables. The passages' table holds the corpus and nothing else; the queries' may hold more."""
 
-    def __init__(self, *, passages: Table, queries: Table) -> None:
+    def __init__(self, *, passages: StoredVectors, queries: StoredVectors) -> None:
         """Take the tables.
 
         Raises:
@@ -65,7 +65,7 @@ class FileEncoder:
         return _rows(self._queries, texts, "queries")
 
 
-def _rows(table: Table, texts: Mapping[str, str], what: str) -> Rows:
+def _rows(table: StoredVectors, texts: Mapping[str, str], what: str) -> Rows:
     places = {doc_id: position for position, doc_id in enumerate(table.ids)}
     missing = [doc_id for doc_id in texts if doc_id not in places]
     if missing:

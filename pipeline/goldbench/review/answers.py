@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from goldbench.records.review_event import Event, EventKind, Lane
-from goldbench.review.assignment import Assigner, Assignment
+from goldbench.review.assignment import Assigner, PersonAssignment
 from goldbench.review.findings import TOO_FAST_MS, sample_figures, stop_rules
 from goldbench.review.ledger import LedgerConflict
 from goldbench.review.page_server import InvalidRequest, UnknownItem
@@ -25,7 +25,7 @@ _OWN_DECISIONS = {EventKind.JUDGE, EventKind.CANNOT, EventKind.LATER}
 _SETTLED = _ABOUT_QUERIES | {EventKind.ADJUDICATE}
 
 
-class Answers:
+class PageAnswers:
     """Answers from the assigner and the data set; figures that would influence a person are withheld for a while."""
 
     def __init__(self, assigner: Assigner, material: ReviewableSet) -> None:
@@ -58,7 +58,7 @@ class Answers:
     def item(self, annotator: str, arguments: Mapping[str, str]) -> dict[str, Any]:
         """Return one pair by its key."""
         pair, repeat = self._pair(arguments.get("pair"))
-        return self._show(annotator, Assignment(self.assigner.open(annotator, pair).item, repeat=repeat))
+        return self._show(annotator, PersonAssignment(self.assigner.open(annotator, pair).item, repeat=repeat))
 
     def context(self, _: str, arguments: Mapping[str, str]) -> dict[str, Any]:
         """Return the passages before and after a pair's passage."""
@@ -101,7 +101,7 @@ class Answers:
     def _known(self, keys: Sequence[str]) -> list[tuple[Pair, bool]]:
         return [self.keys.pairs[key] for key in keys if key in self.keys.pairs]
 
-    def _show(self, annotator: str, assignment: Assignment) -> dict[str, Any]:
+    def _show(self, annotator: str, assignment: PersonAssignment) -> dict[str, Any]:
         pair = assignment.item.pair
         with self.assigner.reading() as state:
             decision = state.says(annotator, pair)
@@ -153,7 +153,7 @@ class Answers:
         answer: dict[str, Any] = {"seq": event.seq, "undoes": event.undoes}
         pair = (event.query_id, event.chunk_id or "")
         if pair in self.assigner.by_pair:
-            answer["item"] = self._show(annotator, Assignment(self.assigner.by_pair[pair], repeat=event.repeat))
+            answer["item"] = self._show(annotator, PersonAssignment(self.assigner.by_pair[pair], repeat=event.repeat))
         return answer
 
     def _judgments(self, pair: Pair) -> Sequence[Any]:
@@ -293,7 +293,7 @@ class Answers:
     def _dispute(self, pair: Pair, state: State) -> dict[str, Any]:
         reviews = [review for name in state.judged_by(pair) if (review := state.review(name, pair))]
         random.Random(f"{self.material.data_sha} {pair}").shuffle(reviews)  # noqa: S311  hides the order of names
-        assignment = Assignment(self.assigner.by_pair[pair])
+        assignment = PersonAssignment(self.assigner.by_pair[pair])
         shown = show_pair(assignment, self.material, self.keys, decision=None, review=None)
         opinions = [
             {"grade": int(review.grade), "note": clean(review.note), "evidence": clean(review.evidence)}

@@ -206,12 +206,14 @@ def _still_derived(
     """Return the derived labels that are still there and that no person gave, by the ids of the queries now."""
     kept = {
         now[query_id]: [
-            one for one in found if one in grades.get(now[query_id], {}) and one not in people.get(now[query_id], {})
+            chunk_id
+            for chunk_id in chunk_ids
+            if chunk_id in grades.get(now[query_id], {}) and chunk_id not in people.get(now[query_id], {})
         ]
-        for query_id, found in home.dataset().derived.items()
+        for query_id, chunk_ids in home.dataset().derived.items()
         if query_id in now
     }
-    return {query_id: found for query_id, found in kept.items() if found}
+    return {query_id: chunk_ids for query_id, chunk_ids in kept.items() if chunk_ids}
 
 
 def _described(
@@ -243,18 +245,18 @@ def _sample(reviewed: ReviewedSet, decided: DecidedSet) -> dict[str, list[float]
     """
     kept = {query.query_id for query in decided.queries} - decided.earlier.keys()
     sources = sources_of(reviewed.material)
-    found: defaultdict[str, list[SampledPair]] = defaultdict(list)
-    for one in sampled(reviewed.state.reviews(), reviewed.state):
-        query_id, chunk_id = one.pair
+    pairs: defaultdict[str, list[SampledPair]] = defaultdict(list)
+    for sampled_pair in sampled(reviewed.state.reviews(), reviewed.state):
+        query_id, chunk_id = sampled_pair.pair
         grade = reviewed.judge.get(query_id, {}).get(chunk_id)
-        if query_id in kept and grade is not None and one.pair not in sources:
-            found[str(grade)].append(one)
-    return {grade: _tallied(found[grade]) for grade in sorted(found)}
+        if query_id in kept and grade is not None and sampled_pair.pair not in sources:
+            pairs[str(grade)].append(sampled_pair)
+    return {grade: _tallied(pairs[grade]) for grade in sorted(pairs)}
 
 
 def _tallied(pairs: Sequence[SampledPair]) -> list[float]:
     weights = inverse_weights([pair.inclusion for pair in pairs])
-    relevant = [one.people >= RELEVANT for one in pairs]
+    relevant = [judged_pair.people >= RELEVANT for judged_pair in pairs]
     share = float(weights[relevant].sum() / weights.sum())
     return [len(pairs), sum(relevant), round(effective_size(weights), _PLACES), round(share, _PLACES)]
 

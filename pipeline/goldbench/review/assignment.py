@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from goldbench.errors import GoldbenchError, Message, UsageError
 from goldbench.records.review_event import Event, EventKind, Lane
 from goldbench.review.ledger import Ledger
-from goldbench.review.queue import Item
+from goldbench.review.queue import QueueItem
 from goldbench.review.state import Pair, State, fold
 
 LEASE_S = 600.0
@@ -83,10 +83,10 @@ def team_of(annotators: Sequence[str], leads: Sequence[str]) -> Team:
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class PersonAssignment:
     """An item as one person gets it. ``repeat`` marks the person's second look at it."""
 
-    item: Item
+    item: QueueItem
     repeat: bool = False
 
 
@@ -169,7 +169,7 @@ class Assigner:
     def __init__(
         self,
         ledger: Ledger,
-        items: Sequence[Item],
+        items: Sequence[QueueItem],
         *,
         team: Team | None = None,
         repeats: int = 10,
@@ -188,7 +188,7 @@ class Assigner:
         """
         self.ledger = ledger
         self.state = State()
-        self.by_pair: Mapping[Pair, Item] = {item.pair: item for item in items}
+        self.by_pair: Mapping[Pair, QueueItem] = {item.pair: item for item in items}
         self.team = team or Team()
         self._repeats = repeats
         self._seed = seed
@@ -217,7 +217,7 @@ class Assigner:
                 self._take_in(self.ledger.events())
             yield self.state
 
-    def claim(self, annotator: str, count: int, *, have: Collection[tuple[Pair, bool]] = ()) -> list[Assignment]:
+    def claim(self, annotator: str, count: int, *, have: Collection[tuple[Pair, bool]] = ()) -> list[PersonAssignment]:
         """Return up to ``count`` more pairs for a person, leased from now on.
 
         Args:
@@ -229,7 +229,7 @@ class Assigner:
             self._catch_up()
             return self._claim(annotator, count, have)
 
-    def open(self, annotator: str, pair: Pair) -> Assignment:
+    def open(self, annotator: str, pair: Pair) -> PersonAssignment:
         """Return a single pair that a person asks for: one that they judged, or one that still needs a person.
 
         Raises:
@@ -242,11 +242,11 @@ class Assigner:
                 if not self._can_assign(annotator, pair, leases.holders()):
                     raise NotAssigned("somebody else judges this passage")
                 leases.add(pair, annotator)
-            return Assignment(self.by_pair[pair])
+            return PersonAssignment(self.by_pair[pair])
 
     def record(
         self, event: Event, *, want: int = 0, have: Collection[tuple[Pair, bool]] = (), blind: bool = True
-    ) -> tuple[Event, list[Assignment]]:
+    ) -> tuple[Event, list[PersonAssignment]]:
         """Return a decision as stored, and up to ``want`` more pairs; the lease on the decided pair ends.
 
         Args:
@@ -334,7 +334,7 @@ class Assigner:
         decision = self.state.says(annotator, pair)
         return decision is not None and decision.kind is not EventKind.LATER
 
-    def _claim(self, annotator: str, count: int, have: Collection[tuple[Pair, bool]]) -> list[Assignment]:
+    def _claim(self, annotator: str, count: int, have: Collection[tuple[Pair, bool]]) -> list[PersonAssignment]:
         leases = Leases(self.ledger, self._clock())
         holders = leases.holders()
         assigned = self._second_looks(annotator, have)[:count]
@@ -344,11 +344,11 @@ class Assigner:
             if len(assigned) >= count:
                 break
             if pair not in present and (pair in held or len(held | present) < MAX_LEASES):
-                assigned.append(Assignment(self.by_pair[pair]))
+                assigned.append(PersonAssignment(self.by_pair[pair]))
         if count and not assigned and all(self._has_decided(annotator, pair) for pair in present):
             for pair, other in self._reassignable(annotator, holders)[:count]:
                 leases.release(pair, other)
-                assigned.append(Assignment(self.by_pair[pair]))
+                assigned.append(PersonAssignment(self.by_pair[pair]))
         renewed = present & leases.of(annotator, held=True)
         for pair in (*(each.item.pair for each in assigned if not each.repeat), *renewed):
             leases.add(pair, annotator)
@@ -456,7 +456,7 @@ class Assigner:
             return f"only the lead settles disagreements: {', '.join(sorted(self.team.leads))}"
         return None
 
-    def _second_looks(self, annotator: str, have: Collection[tuple[Pair, bool]]) -> list[Assignment]:
+    def _second_looks(self, annotator: str, have: Collection[tuple[Pair, bool]]) -> list[PersonAssignment]:
         """Return the second look that is due, unless the person has one already."""
         if not self._repeats or any(repeat for _, repeat in have):
             return []
@@ -468,7 +468,7 @@ class Assigner:
         pairs = {(each.query_id, each.chunk_id or "") for each in acts[:-REPEATS_APART] if each in sampled}
         candidates = [pair for pair in pairs if self._may_repeat(annotator, pair)]
         chosen = sorted(candidates, key=lambda pair: _digest(f"{self._seed} repeat {annotator} {pair[0]} {pair[1]}"))
-        return [Assignment(self.by_pair[pair], repeat=True) for pair in chosen[:1]]
+        return [PersonAssignment(self.by_pair[pair], repeat=True) for pair in chosen[:1]]
 
     def _may_repeat(self, annotator: str, pair: Pair) -> bool:
         decision = self.state.says(annotator, pair)

@@ -35,7 +35,7 @@ Values = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ScoreSettings:
     """The settings of ``goldbench.score.runs.score_run``. Judged queries that a run lacks count 0."""
 
     scores: Scores = "float64"
@@ -51,7 +51,7 @@ class _Figures:
 
 
 def calibrate(
-    gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, ledger: str | None, reading: Reading
+    gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, ledger: str | None, reading: ScoreSettings
 ) -> Calibration:
     """Return the scores of the runs before and after correction by people's judgments.
 
@@ -76,7 +76,7 @@ def calibrate(
     figures = {name: _figures(gold, run, measured, (judge, mixed), reading) for name, run in runs.items()}
     corrected = {
         m.name: corrections(
-            {name: found[m.name].raw for name, found in figures.items()},
+            {name: estimates[m.name].raw for name, estimates in figures.items()},
             {name: figure[m.name].mixed for name, figure in figures.items()},
             complete,
             highest=_highest(m),
@@ -95,19 +95,21 @@ def calibrate(
             for m in measured
         ],
         differences=[
-            CalibratedDifference(first=one, second=other, measure=m.name, **corrected[m.name].differences[one, other])
-            for one, other in combinations(figures, 2)
+            CalibratedDifference(
+                first=first, second=second, measure=m.name, **corrected[m.name].differences[first, second]
+            )
+            for first, second in combinations(figures, 2)
             for m in measured
         ],
-        shared={name: found.shared for name, found in corrected.items() if found.shared is not None},
-        ranking={name: found.ranking for name, found in corrected.items() if found.ranking is not None},
+        shared={name: estimates.shared for name, estimates in corrected.items() if estimates.shared is not None},
+        ranking={name: estimates.ranking for name, estimates in corrected.items() if estimates.ranking is not None},
         resting=[_resting(replace(gold, qrels=judge), name, run, people, reading) for name, run in runs.items()],
         remarks=list(_remarks(reviewed, people, complete, level=gold.level)),
     )
 
 
 def _figures(
-    gold: Gold, run: Run, measures: Sequence[Measure], qrels: tuple[Grades, Grades], reading: Reading
+    gold: Gold, run: Run, measures: Sequence[Measure], qrels: tuple[Grades, Grades], reading: ScoreSettings
 ) -> dict[str, _Figures]:
     """Return the figures of one system by measure."""
     raw, mixed = (
@@ -127,13 +129,15 @@ def _highest(measure: Measure) -> float:
     return inf if measure.family in {"dcg", "idcg"} else 1.0
 
 
-def _resting(gold: Gold, name: str, run: Run, people: Grades, reading: Reading) -> Resting:
+def _resting(gold: Gold, name: str, run: Run, people: Grades, reading: ScoreSettings) -> Resting:
     top = top_documents(gold, run, depth=DEPTH, scores=reading.scores, match=reading.match)
-    found = [(one.doc_id in people[query_id], one.grade is not None) for query_id in top for one in top[query_id]]
-    by_people = sum(mine for mine, _ in found)
-    by_model = sum(graded and not mine for mine, graded in found)
+    flags = [
+        (result.doc_id in people[query_id], result.grade is not None) for query_id in top for result in top[query_id]
+    ]
+    by_people = sum(mine for mine, _ in flags)
+    by_model = sum(graded and not mine for mine, graded in flags)
     return Resting(
-        system=name, depth=DEPTH, people=by_people, model=by_model, unjudged=len(found) - by_people - by_model
+        system=name, depth=DEPTH, people=by_people, model=by_model, unjudged=len(flags) - by_people - by_model
     )
 
 
@@ -187,7 +191,7 @@ def corrections(
     """
     pairs = list(combinations(raw, 2))
     plain = {name: _mean(values) for name, values in raw.items()}
-    apart = {(one, other): plain[one] - plain[other] for one, other in pairs}
+    apart = {(first, second): plain[first] - plain[second] for first, second in pairs}
     if len(complete) < LEAST:
         reason = Estimate(reason=f"{queries(len(complete))} judged completely; {LEAST} are needed, {FEW} recommended")
         return Corrections(
@@ -203,9 +207,9 @@ def corrections(
 def _alone(raw: Values, mixed: Values, complete: Sequence[str], highest: float) -> dict[str, Any]:
     judged = set(complete)
     others = [value for query_id, value in raw.items() if query_id not in judged]
-    found = estimate([mixed[query_id] for query_id in complete], [raw[query_id] for query_id in complete], others)
-    (corrected,) = _estimates([found.mean], ([found.low], [found.high]), (0.0, highest))
-    return {"corrected": corrected, "weight": found.weight}
+    estimated = estimate([mixed[query_id] for query_id in complete], [raw[query_id] for query_id in complete], others)
+    (corrected,) = _estimates([estimated.mean], ([estimated.low], [estimated.high]), (0.0, highest))
+    return {"corrected": corrected, "weight": estimated.weight}
 
 
 def _together(
@@ -225,24 +229,24 @@ def _together(
     others = [query_id for query_id in next(iter(raw.values())) if query_id not in judged]
     human, judge = (np.array([[of[query] for query in complete] for of in by.values()]) for by in (mixed, raw))
     rest = np.array([[values[query_id] for query_id in others] for values in raw.values()]).reshape(len(raw), -1)
-    found = joint_estimate(human, judge, rest)
-    bias, *bias_limits = found.favours()
+    joint = joint_estimate(human, judge, rest)
+    bias, *bias_limits = joint.favours()
     favours = _estimates(bias, bias_limits)
-    means = _estimates(found.means, found.means_limits(), (0.0, highest))
-    differences = [float(found.means[one] - found.means[other]) for one, other in found.differences()]
+    means = _estimates(joint.means, joint.means_limits(), (0.0, highest))
+    differences = [float(joint.means[first] - joint.means[second]) for first, second in joint.differences()]
     return Corrections(
         {
             name: {"raw": plain[name], "corrected": corrected, "best": float(best), "favoured": favoured}
-            for name, corrected, best, favoured in zip(raw, means, found.best, favours, strict=True)
+            for name, corrected, best, favoured in zip(raw, means, joint.best, favours, strict=True)
         },
         {
             pair: {"raw": apart[pair], "corrected": corrected}
             for pair, corrected in zip(
-                apart, _estimates(differences, found.differences_limits(), (-highest, highest)), strict=True
+                apart, _estimates(differences, joint.differences_limits(), (-highest, highest)), strict=True
             )
         },
-        found.shared,
-        ranking_of(found, complete=len(complete), queries=len(complete) + len(others)),
+        joint.shared,
+        ranking_of(joint, complete=len(complete), queries=len(complete) + len(others)),
     )
 
 

@@ -34,7 +34,7 @@ class DecidedSet:
 
     def rules(self) -> dict[str, int]:
         """Return how many queries are left out by each rule."""
-        return dict(sorted(Counter(one.filter for one in self.dropped).items()))
+        return dict(sorted(Counter(rejection.filter for rejection in self.dropped).items()))
 
     def now(self) -> dict[str, str]:
         """Return the new id of a query by each id it ever had; waiting queries keep their first."""
@@ -71,7 +71,7 @@ def decide(start: UnreviewedSet, reviewed: ReviewedSet, *, reject_bad: bool) -> 
             reason = verdict.reason.value if verdict.reason else "rejected by a person"
             decided_set.dropped.append(DroppedQuery(position=position, filter=REJECTED, reason=reason, query=query))
         elif reasons:
-            reason = ", ".join(sorted({one.value for one in reasons.values()}))
+            reason = ", ".join(sorted({reason_given.value for reason_given in reasons.values()}))
             decided_set.dropped.append(DroppedQuery(position=position, filter=BAD, reason=reason, query=query))
         else:
             decided_set.queries.append(query)
@@ -146,13 +146,13 @@ def answered(decided: DecidedSet, start: UnreviewedSet, people: Grades) -> dict[
         people: People's grades, by the new ids.
     """
     position = {query.query_id: place for place, query in enumerate(start.queries)}
-    found: dict[str, dict[str, Relevance]] = {}
+    grades: dict[str, dict[str, Relevance]] = {}
     for query in list(decided.queries):
         first = decided.earlier.get(query.query_id, [])
         known = next(name for name in (query.query_id, *first) if name in position)
         graded = start.grades.get(known, {}) | people.get(query.query_id, {})
         if any(grade >= RELEVANT for grade in graded.values()):
-            found[query.query_id] = {chunk_id: Relevance(grade) for chunk_id, grade in sorted(graded.items())}
+            grades[query.query_id] = {chunk_id: Relevance(grade) for chunk_id, grade in sorted(graded.items())}
             if query.chunk_id == NOWHERE:
                 best = max(sorted(graded), key=graded.__getitem__)
                 place = decided.queries.index(query)
@@ -165,5 +165,5 @@ def answered(decided: DecidedSet, start: UnreviewedSet, people: Grades) -> dict[
             continue
         reason = "people found no passage that answers it"
         decided.dropped.append(DroppedQuery(position=position[known], filter=UNANSWERED, reason=reason, query=query))
-    decided.dropped.sort(key=lambda one: one.position)
-    return found
+    decided.dropped.sort(key=lambda rejection: rejection.position)
+    return grades

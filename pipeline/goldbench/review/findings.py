@@ -20,7 +20,7 @@ from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.records.review_event import Lane, Review
 from goldbench.records.review_report import Annotator, NotApplied, PeopleAgreement, ReviewReport, StopRule
 from goldbench.review.people import Grades, Pair, ReviewedSet, complete_queries, current_ids, in_lanes
-from goldbench.review.queue import Item, stratum_of
+from goldbench.review.queue import QueueItem, stratum_of
 from goldbench.review.sample import MIN_PAIRS, SampledPair, sampled
 from goldbench.review.state import State
 from goldbench.review.translation import Stray
@@ -177,10 +177,10 @@ def between_people(
             tables[numbers[query_id], first, second] += 0.5
             sides = (second, first) if len(names) > 2 else (first, second)  # two people keep their sides
             tables[numbers[query_id], *sides] += 0.5
-    found = estimates(tables, {"exact": kappa.exact, **_KAPPAS}, resamples=resamples, seed=seed)
+    kappas = estimates(tables, {"exact": kappa.exact, **_KAPPAS}, resamples=resamples, seed=seed)
     groups = [numbers[query_id] for query_id, _ in shared]
     alpha = raters_alpha(counts, groups, len(query_ids), resamples=resamples, seed=seed)
-    return PeopleAgreement(pairs=len(shared), alpha=alpha, **found)
+    return PeopleAgreement(pairs=len(shared), alpha=alpha, **kappas)
 
 
 def _shared(reviews: Sequence[Review]) -> dict[Pair, dict[str, Relevance]]:
@@ -202,7 +202,7 @@ def _first_grades(reviews: Iterable[Review]) -> Grades:
 
 
 def stop_rules(
-    state: State, items: Sequence[Item], judge: Mapping[Pair, Relevance], figures: PairFigures | None
+    state: State, items: Sequence[QueueItem], judge: Mapping[Pair, Relevance], figures: PairFigures | None
 ) -> list[StopRule]:
     """Return the conditions under which people may stop; those about the judge only if it graded a pair.
 

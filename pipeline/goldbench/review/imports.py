@@ -59,8 +59,8 @@ def import_file(
             events, meanings = _native(path, before, material, ledger)
             count = len(events)
         else:
-            said = ledger.translated(before).events
-            count, events = _judgments(_given(path, form, annotator), (before, said), material, at)
+            events_before = ledger.translated(before).events
+            count, events = _judgments(_given(path, form, annotator), (before, events_before), material, at)
     known = {event.client_id for event in before}
     ledger.append_all(events, meanings=meanings)
     return ImportedJudgments(count, sum(event.client_id not in known for event in events))
@@ -71,21 +71,21 @@ def _native(
 ) -> tuple[list[Event], Meanings]:
     """Return the events of a file and what their ids mean, checked against the data set and the events before them."""
     queries, known = current_ids(material), {event.client_id: event for event in before}
-    texts, found = ledger_lines.read(path, data_sha=ledger.data_sha)
+    texts, lines = ledger_lines.read(path, data_sha=ledger.data_sha)
     try:
         meanings = Meanings.from_rows(texts)
     except ValueError:
         raise Fault("holds texts that are not valid") from None
-    for line, event in ((line, event) for line, event in found if event.data_sha == ledger.data_sha):
+    for line, event in ((line, event) for line, event in lines if event.data_sha == ledger.data_sha):
         with _at(line):
             _check(event.query_id, event.chunk_id, event.ms, material, queries)
-    for line, event in found:
+    for line, event in lines:
         with _at(line):
             if not is_same_act(known.setdefault(event.client_id, event), event):
                 raise Fault("has the client_id of another event")
             if event.undoes is not None and event.undoes not in known:
                 raise Fault("undoes an event that does not come before it")
-    return [event for _, event in found], meanings
+    return [event for _, event in lines], meanings
 
 
 def _judgments(
@@ -111,7 +111,7 @@ def _judgments(
                 raise Fault(f"judges the same pair as line {seen[key]}")
             seen[key] = given.line
             if not _stands(given, state):
-                events += [one for one in _events(given, material, at) if one.client_id not in known]
+                events += [new_event for new_event in _events(given, material, at) if new_event.client_id not in known]
     return len(seen), events
 
 
@@ -177,8 +177,8 @@ def _events(given: Given, material: ReviewableSet, at: str) -> list[Event]:
 
 def _event(review: Review, about: tuple[str, str], at: str, kind: EventKind) -> Event:
     data_sha, rubric_sha = about
-    said = review.model_dump(mode="json", exclude={"adjudicated", "first_grade", "rubric_sha"})
-    name = hashlib.sha256(json.dumps([kind.value, data_sha, said], sort_keys=True).encode()).hexdigest()
+    fields = review.model_dump(mode="json", exclude={"adjudicated", "first_grade", "rubric_sha"})
+    name = hashlib.sha256(json.dumps([kind.value, data_sha, fields], sort_keys=True).encode()).hexdigest()
     return Event(
         client_id=f"import-{name[:48]}",
         at=at,

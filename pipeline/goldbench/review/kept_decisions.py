@@ -54,7 +54,9 @@ class KeptDecisions:
             if start.folder.file(name).is_file():
                 shutil.copyfile(start.folder.file(name), draft.file(name))
         grades = {
-            query.query_id: {one: Relevance(grade) for one, grade in start.grades.get(query.query_id, {}).items()}
+            query.query_id: {
+                chunk_id: Relevance(grade) for chunk_id, grade in start.grades.get(query.query_id, {}).items()
+            }
             for query in start.queries
         }
         metadata = {key: value for key, value in metadata.items() if key != "review"}

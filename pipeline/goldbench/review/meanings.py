@@ -66,8 +66,8 @@ class PassageMeaning:
 
     def stretches(self, evidence: Iterable[Evidence]) -> list[tuple[int, int]]:
         """Return where evidence for a query stands in the text, as far as it stands in this passage."""
-        found = [(one.start - self.start, one.end - self.start) for one in evidence if one.doc_id == self.doc_id]
-        inside = [(start, end) for start, end in found if 0 <= start < end <= len(self.text)]
+        spans = [(item.start - self.start, item.end - self.start) for item in evidence if item.doc_id == self.doc_id]
+        inside = [(start, end) for start, end in spans if 0 <= start < end <= len(self.text)]
         return inside if self.doc_id else []
 
 
@@ -81,7 +81,7 @@ class Meanings:
     def as_rows(self) -> Iterator[dict[str, Any]]:
         """Yield the meanings as JSON objects, in the order of their ids."""
         for (data_sha, query_id), asked in sorted(self.queries.items()):
-            evidence = [one.model_dump(mode="json") for one in asked.evidence]
+            evidence = [item.model_dump(mode="json") for item in asked.evidence]
             yield {"data_sha": data_sha, "query_id": query_id, "text": asked.text, "evidence": evidence}
         for (data_sha, chunk_id), judged in sorted(self.passages.items()):
             yield {"data_sha": data_sha, "chunk_id": chunk_id, **asdict(judged)}
@@ -98,7 +98,7 @@ class Meanings:
         for row in rows:
             try:
                 if "query_id" in row:
-                    evidence = tuple(Evidence.model_validate(one) for one in row.get("evidence", ()))
+                    evidence = tuple(Evidence.model_validate(item) for item in row.get("evidence", ()))
                     queries[str(row["data_sha"]), str(row["query_id"])] = QueryMeaning(str(row["text"]), evidence)
                 else:
                     words = {name: str(row.get(name, "")) for name in ("text", "title", "source", "doc_id")}
@@ -128,7 +128,7 @@ class SetMeanings:
     @cached_property
     def wordings(self) -> dict[str, str]:
         """The text of every query that is in the set, or was before people changed it, by its id."""
-        before = {one.query_id: one.alone for one in self._unreviewed.values()}
+        before = {query.query_id: query.alone for query in self._unreviewed.values()}
         return {**before, **{query_id: asked.judged for query_id, asked in self.material.asked.items()}}
 
     @cached_property
@@ -163,8 +163,8 @@ class SetMeanings:
 
     def passages(self) -> dict[str, PassageMeaning]:
         """Return what the ids of all passages mean, in the order of the corpus."""
-        found = ((chunk_id, self.passage(chunk_id)) for chunk_id in self.material.corpus)
-        return {chunk_id: meaning for chunk_id, meaning in found if meaning is not None}
+        pairs = ((chunk_id, self.passage(chunk_id)) for chunk_id in self.material.corpus)
+        return {chunk_id: meaning for chunk_id, meaning in pairs if meaning is not None}
 
 
 def edited_wording(query_id: str, edits: Sequence[tuple[str, str]]) -> str | None:

@@ -64,7 +64,7 @@ class UnknownItem(InvalidRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageSettings:
     """How the page is served: to whom, where, and with which settings.
 
     ``port`` is 0 for a free one; with ``elsewhere``, the next free port is taken if it is taken.
@@ -102,7 +102,7 @@ class LocalPage:
 
 def serve_page(
     page: LocalPage,
-    place: Place,
+    place: PageSettings,
     key: Path,
     *,
     at: str = "",
@@ -130,7 +130,7 @@ def serve_page(
 
 def page_server(
     page: LocalPage,
-    place: Place,
+    place: PageSettings,
     sock: socket.socket,
     key: Path,
     *,
@@ -163,7 +163,7 @@ def page_server(
 
 
 @contextlib.contextmanager
-def listening(place: Place, *, complain: Callable[[str], None]) -> Iterator[socket.socket]:
+def listening(place: PageSettings, *, complain: Callable[[str], None]) -> Iterator[socket.socket]:
     """Give the socket of a page.
 
     Args:

@@ -17,8 +17,8 @@ from goldbench.records.judgment import Judgment
 from goldbench.records.relevance import settled
 from goldbench.records.review_event import Event, EventKind, Review
 from goldbench.report.passage_html import passage_html, passage_words
-from goldbench.review.assignment import Assignment
-from goldbench.review.queue import Item
+from goldbench.review.assignment import PersonAssignment
+from goldbench.review.queue import QueueItem
 from goldbench.review.reviewable_set import ReviewableSet
 from goldbench.review.state import Pair
 from goldbench.text.asked_query import SEVERAL, AskedQuery
@@ -40,7 +40,7 @@ class Keys:
     it, and on nothing else.
     """
 
-    def __init__(self, items: Iterable[Item], *, queries: Mapping[str, str], corpus: Mapping[str, str]) -> None:
+    def __init__(self, items: Iterable[QueueItem], *, queries: Mapping[str, str], corpus: Mapping[str, str]) -> None:
         self._query_texts = queries
         self._corpus = corpus
         self.pairs: dict[str, tuple[Pair, bool]] = {}
@@ -65,7 +65,7 @@ def _key(*parts: str) -> str:
 
 
 def show_pair(
-    assignment: Assignment, material: ReviewableSet, keys: Keys, *, decision: Event | None, review: Review | None
+    assignment: PersonAssignment, material: ReviewableSet, keys: Keys, *, decision: Event | None, review: Review | None
 ) -> dict[str, Any]:
     """Return a pair as the page gets it.
 
@@ -134,7 +134,7 @@ def render(text: str) -> str:
     return passage_html(text, anchors=True)
 
 
-def show_row(item: Item, material: ReviewableSet, keys: Keys, *, decision: Event | None) -> dict[str, Any]:
+def show_row(item: QueueItem, material: ReviewableSet, keys: Keys, *, decision: Event | None) -> dict[str, Any]:
     """Return a pair as a line of a list, with the person's current decision on it."""
     text = material.text(item.chunk_id)
     line = passage_words(text[: 4 * PREVIEW_CHARACTERS])

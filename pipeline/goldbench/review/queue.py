@@ -54,7 +54,7 @@ class QueueSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class QueueItem:
     """A pair in the queue. ``wanted`` people judge it; only pairs of lane A have a ``stratum`` and an ``inclusion``."""
 
     query_id: str
@@ -77,7 +77,7 @@ def make_queue(
     settings: QueueSettings,
     covers: Mapping[Pair, float] | None = None,
     runs: Runs | None = None,
-) -> tuple[Item, ...]:
+) -> tuple[QueueItem, ...]:
     """Return all pairs in the order of judging.
 
     Args:
@@ -116,7 +116,7 @@ def stratum_of(grade: Relevance | None) -> str:
 
 def calibration(
     pooled: Sequence[PooledPair], judgments: Mapping[Pair, Sequence[Judgment]], *, size: int, seed: int
-) -> dict[Pair, Item]:
+) -> dict[Pair, QueueItem]:
     """Return lane A: within each stratum every pair with the same probability, spread over the queries.
 
     The sample is systematic with a random start, along the queries in random order: the probability of every pair is
@@ -141,7 +141,7 @@ def calibration(
         start = random.Random(f"{seed} start {stratum}").random()  # noqa: S311  a sample, not a secret
         for i in range(number):
             pair = pairs[min(math.floor((i + start) * len(pairs) / number), len(pairs) - 1)]
-            items[pair] = Item(*pair, Lane.CALIBRATION, inclusion=number / len(pairs), stratum=stratum)
+            items[pair] = QueueItem(*pair, Lane.CALIBRATION, inclusion=number / len(pairs), stratum=stratum)
     return items
 
 
@@ -176,16 +176,16 @@ def _allotted(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     return {name: number for name, number in numbers.items() if number}
 
 
-def _groups(items: Sequence[Item], *, order: Callable[[str], Any], seed: int) -> list[list[Item]]:
+def _groups(items: Sequence[QueueItem], *, order: Callable[[str], Any], seed: int) -> list[list[QueueItem]]:
     """Return items grouped by query, the queries in the given order, their passages shuffled."""
-    groups: defaultdict[str, list[Item]] = defaultdict(list)
+    groups: defaultdict[str, list[QueueItem]] = defaultdict(list)
     within = _shuffled(seed, "passages")
     for item in sorted(items, key=lambda item: within(_name(item.pair))):
         groups[item.query_id].append(item)
     return [groups[query_id] for query_id in sorted(groups, key=order)]
 
 
-def _bands(rest: Sequence[PooledPair], scores: Mapping[Pair, float], *, seed: int) -> Iterator[list[list[Item]]]:
+def _bands(rest: Sequence[PooledPair], scores: Mapping[Pair, float], *, seed: int) -> Iterator[list[list[QueueItem]]]:
     """Yield lane B in bands of descending score, each grouped by query, the group with the highest score first."""
     tie = _shuffled(seed, "ties")
     ordered = sorted(_items(rest, Lane.ERRORS), key=lambda item: (-scores[item.pair], tie(_name(item.pair))))
@@ -194,15 +194,15 @@ def _bands(rest: Sequence[PooledPair], scores: Mapping[Pair, float], *, seed: in
         yield _groups(band, order=[item.query_id for item in band].index, seed=seed)
 
 
-def _alternating(*lanes: Sequence[list[list[Item]]]) -> list[list[Item]]:
+def _alternating(*lanes: Sequence[list[list[QueueItem]]]) -> list[list[QueueItem]]:
     """Return the groups of two lanes, one batch of each in turn."""
     turns = itertools.zip_longest(*lanes, fillvalue=[])
     return [group for turn in turns for batch in turn for group in batch]
 
 
-def _split(groups: Sequence[list[Item]], first: int) -> tuple[list[Item], list[list[Item]]]:
+def _split(groups: Sequence[list[QueueItem]], first: int) -> tuple[list[QueueItem], list[list[QueueItem]]]:
     """Return the items of whole groups until there are ``first`` or more, and the remaining groups."""
-    head: list[Item] = []
+    head: list[QueueItem] = []
     for i, group in enumerate(groups):
         if len(head) >= first:
             return head, list(groups[i:])
@@ -210,7 +210,7 @@ def _split(groups: Sequence[list[Item]], first: int) -> tuple[list[Item], list[l
     return head, []
 
 
-def _woven(sampled: Sequence[list[Item]], others: Sequence[list[Item]]) -> Iterator[Item]:
+def _woven(sampled: Sequence[list[QueueItem]], others: Sequence[list[QueueItem]]) -> Iterator[QueueItem]:
     """Yield items, one in three of lane A as long as there are any, without splitting a group."""
     balance = 0  # items of the other lanes so far, less two for each of lane A
     waiting = list(reversed(sampled))
@@ -222,7 +222,7 @@ def _woven(sampled: Sequence[list[Item]], others: Sequence[list[Item]]) -> Itera
         yield from group
 
 
-def _overlapping(items: Sequence[Item], share: float) -> Iterator[Item]:
+def _overlapping(items: Sequence[QueueItem], share: float) -> Iterator[QueueItem]:
     """Yield the items, exactly this share of them for two people, evenly along the queue."""
     exact = Fraction(str(share))
     for i, item in enumerate(items):
@@ -230,8 +230,8 @@ def _overlapping(items: Sequence[Item], share: float) -> Iterator[Item]:
         yield replace(item, wanted=2 if twice else 1)
 
 
-def _items(pooled: Iterable[PooledPair], lane: Lane) -> list[Item]:
-    return [Item(pair.query_id, pair.chunk_id, lane) for pair in pooled]
+def _items(pooled: Iterable[PooledPair], lane: Lane) -> list[QueueItem]:
+    return [QueueItem(pair.query_id, pair.chunk_id, lane) for pair in pooled]
 
 
 def _by_pair(judgments: Iterable[Judgment]) -> dict[Pair, list[Judgment]]:

@@ -13,13 +13,13 @@ from goldbench.goldset.folder import GoldFolder
 from goldbench.measures.ranks.order import best
 from goldbench.records.relevance import RELEVANT
 from goldbench.report.passage_html import passage_html
-from goldbench.review.answers import Answers
+from goldbench.review.answers import PageAnswers
 from goldbench.review.assignment import Assigner, Team
 from goldbench.review.ledger import Ledger, ledger_path, open_ledger
 from goldbench.review.meanings import SetMeanings
-from goldbench.review.page_server import FRAME, LocalPage, Place, static_files
+from goldbench.review.page_server import FRAME, LocalPage, PageSettings, static_files
 from goldbench.review.payload import GRADE_NAMES
-from goldbench.review.queue import Item, QueueSettings, Runs, make_queue
+from goldbench.review.queue import QueueItem, QueueSettings, Runs, make_queue
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.score.runs import load_run, read_results
 
@@ -36,7 +36,7 @@ class OpenReview:
 
     material: ReviewableSet
     ledger: Ledger
-    items: tuple[Item, ...]
+    items: tuple[QueueItem, ...]
     key: Path
 
     def lanes(self) -> dict[str, int]:
@@ -68,7 +68,7 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
         yield OpenReview(material, book, items, address.with_suffix(".key"))
 
 
-def review_page(review: OpenReview, place: Place) -> LocalPage:
+def review_page(review: OpenReview, place: PageSettings) -> LocalPage:
     """Return the page of a review.
 
     Args:
@@ -79,7 +79,7 @@ def review_page(review: OpenReview, place: Place) -> LocalPage:
         review.ledger, review.items, team=place.team or Team(place.annotators), repeats=place.repeats, seed=place.seed
     )
     review.ledger.hurry()
-    answers = Answers(assigner, review.material)
+    answers = PageAnswers(assigner, review.material)
     return LocalPage(
         name="review",
         package=FRAME,

@@ -16,7 +16,7 @@ from goldbench.records.relevance import RELEVANT
 from goldbench.records.review_event import Event, EventKind
 from goldbench.review.meanings import Meanings, PassageMeaning, QueryMeaning, SetMeanings, next_version
 from goldbench.review.state import Pair, Stack, State, fold
-from goldbench.stages.lineage import Passage, successors
+from goldbench.stages.lineage import KnownPassage, successors
 from goldbench.text.evidence import Stretch, find_quote
 from goldbench.text.similarity import wording_digest
 
@@ -100,7 +100,9 @@ class _Translator:
                 kept[event.client_id] = placed
             elif self._is_current(event):
                 strays.append(Stray(event, self._query_text(event), self._passage(event), placed))
-        carried = sum(one.data_sha != self.own.data_sha and one.kind not in _MARKS for one in kept.values())
+        carried = sum(
+            event_kept.data_sha != self.own.data_sha and event_kept.kind not in _MARKS for event_kept in kept.values()
+        )
         return Translation(tuple(kept.values()), tuple(strays), carried)
 
     def _placed(self, event: Event) -> Event | str:
@@ -149,8 +151,8 @@ class _Translator:
         return query_id, judged.digest.hex() if judged else f"{event.data_sha} {event.chunk_id}"
 
     def _query(self, event: Event) -> QueryMeaning | None:
-        found = self.known.queries.get((event.data_sha, event.query_id))
-        return found or (self.own.query(event.query_id) if event.data_sha == self.own.data_sha else None)
+        meaning = self.known.queries.get((event.data_sha, event.query_id))
+        return meaning or (self.own.query(event.query_id) if event.data_sha == self.own.data_sha else None)
 
     def _query_text(self, event: Event) -> str | None:
         query = self._query(event)
@@ -159,8 +161,8 @@ class _Translator:
     def _passage(self, event: Event) -> PassageMeaning | None:
         if event.chunk_id is None:
             return None
-        found = self.known.passages.get((event.data_sha, event.chunk_id))
-        return found or (self.own.passage(event.chunk_id) if event.data_sha == self.own.data_sha else None)
+        meaning = self.known.passages.get((event.data_sha, event.chunk_id))
+        return meaning or (self.own.passage(event.chunk_id) if event.data_sha == self.own.data_sha else None)
 
     def _foreign_edits(self) -> Iterator[tuple[Event, QueryMeaning]]:
         for event in self.events:
@@ -181,8 +183,15 @@ class _Translator:
         ]
         same_passages: dict[tuple[str, str], str] = {}
         for data_sha in {data_sha for data_sha, _ in wanted}:
-            of_set = [(chunk_id, one) for (sha, chunk_id), one in wanted.items() if sha == data_sha]
-            earlier = [_recognised(*one) for one in sorted(of_set, key=lambda one: (one[1].source, one[1].start))]
+            of_set = [
+                (chunk_id, passage_meaning) for (sha, chunk_id), passage_meaning in wanted.items() if sha == data_sha
+            ]
+            earlier = [
+                _recognised(*passage_meaning)
+                for passage_meaning in sorted(
+                    of_set, key=lambda passage_meaning: (passage_meaning[1].source, passage_meaning[1].start)
+                )
+            ]
             same_passages |= {(data_sha, before): now for before, now in successors(earlier, later).items()}
         return same_passages
 
@@ -257,21 +266,21 @@ class _Wordings:
 
     def of(self, query_id: str, query_meaning: QueryMeaning) -> str | None:
         """Return the id of the query with the same text, the same id first, None if there is none or several."""
-        found = self._ids.get(query_meaning.digest, [])
-        if query_id in found:
+        query_ids = self._ids.get(query_meaning.digest, [])
+        if query_id in query_ids:
             return query_id
-        present = [one for one in found if one in self._present]
+        present = [same_id for same_id in query_ids if same_id in self._present]
         if len(present) == 1:
             return present[0]
-        return found[0] if len(found) == 1 else None
+        return query_ids[0] if len(query_ids) == 1 else None
 
     def several(self, query_meaning: QueryMeaning) -> bool:
         """Return whether several queries have this text."""
         return len(self._ids.get(query_meaning.digest, [])) > 1
 
 
-def _recognised(chunk_id: str, meaning: PassageMeaning) -> Passage:
-    return Passage(chunk_id, meaning.doc_id, meaning.source, meaning.digest)
+def _recognised(chunk_id: str, meaning: PassageMeaning) -> KnownPassage:
+    return KnownPassage(chunk_id, meaning.doc_id, meaning.source, meaning.digest)
 
 
 class EvidenceFinder:

@@ -10,7 +10,7 @@ from math import isfinite
 from goldbench.errors import InputError, Message, Parameter, UnknownMeasure, UsageError
 from goldbench.measures.names import Measure, parse_measure
 from goldbench.measures.result import Result
-from goldbench.measures.statistics.regression import Check, Drop, check_drops, check_minimums
+from goldbench.measures.statistics.regression import Drop, GateCheck, check_drops, check_minimums
 from goldbench.records.scorecard import Baseline
 from goldbench.score.common_queries import coverage_line
 from goldbench.score.runs import Gold
@@ -153,7 +153,7 @@ def _number(text: str) -> float | None:
     return number if isfinite(number) and "_" not in text else None
 
 
-def checks_of(result: Result, baseline: Baseline | None, demands: Demands) -> list[Check]:
+def checks_of(result: Result, baseline: Baseline | None, demands: Demands) -> list[GateCheck]:
     """Return every check of the run, lowest means first.
 
     Args:

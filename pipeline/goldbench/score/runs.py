@@ -22,7 +22,7 @@ from goldbench.measures.names import Measure
 from goldbench.measures.ranks.judged_ranks import (
     BadScore,
     DuplicateDocument,
-    Placed,
+    JudgedColumns,
     Qrels,
     Scores,
     place_mapping,
@@ -83,8 +83,8 @@ class Gold:
 
     def weights(self, weight: Weight) -> dict[str, float]:
         """Return what each query that has such a weight counts; empty if its queries come from no log."""
-        found: dict[str, float] = self.members(search=True).get(weight, {})
-        return found
+        weights_of_queries: dict[str, float] = self.members(search=True).get(weight, {})
+        return weights_of_queries
 
     def needs(self) -> dict[str, list[str]]:
         """Return the passages that are all needed, by query; empty if one passage is enough for every query."""
@@ -100,7 +100,12 @@ class Gold:
         for query_id, needed in needs.items():
             grades = self.qrels[query_id]
             others[query_id] = sorted(grade for grade in grades if grades[grade] >= self.level and grade not in needed)
-        compared = {one for query_id, found in others.items() if found for one in (*found, *needs[query_id])}
+        compared = {
+            chunk_id
+            for query_id, others_of_query in others.items()
+            if others_of_query
+            for chunk_id in (*others_of_query, *needs[query_id])
+        }
         texts = self.corpus(compared) if compared else {}
         return {query_id: _groups(needed, others[query_id], texts) for query_id, needed in needs.items()}
 
@@ -131,11 +136,11 @@ class Gold:
 
 
 def _groups(needed: Sequence[str], others: Sequence[str], texts: Mapping[str, str]) -> list[set[str]]:
-    groups = [{one} for one in needed]
+    groups = [{chunk_id} for chunk_id in needed]
     for other in others:
         from goldbench.stages.select.near_duplicates import are_alike
 
-        alike = (at for at, one in enumerate(needed) if are_alike(texts.get(one, ""), texts.get(other, "")))
+        alike = (at for at, chunk_id in enumerate(needed) if are_alike(texts.get(chunk_id, ""), texts.get(other, "")))
         place = next(alike, None)
         if place is not None:
             groups[place].add(other)
@@ -292,7 +297,7 @@ def score_results(
         InputError: The run is not valid, or does not fit the judgments.
     """
 
-    def place(qrels: Qrels) -> tuple[dict[str, Placed], int]:
+    def place(qrels: Qrels) -> tuple[dict[str, JudgedColumns], int]:
         try:
             placed = place_mapping(qrels, results, scores=scores)
         except BadScore as error:
@@ -310,7 +315,7 @@ def score_results(
 def _score(
     gold: Gold,
     measures: Sequence[Measure],
-    place: Callable[[Qrels], tuple[dict[str, Placed], int]],
+    place: Callable[[Qrels], tuple[dict[str, JudgedColumns], int]],
     ids_in: Callable[[Column], set[str]],
     *,
     name: str,
@@ -413,17 +418,17 @@ def top_documents(
 
         with _rows(run) as rows:
             results = results_of_rows(rows.filter(rows["query"].is_in(in_utf8(wanted))))
-    found: dict[str, list[RetrievedDocument]] = {}
+    top_of_queries: dict[str, list[RetrievedDocument]] = {}
     for query_id in (query_id for query_id in results if query_id in wanted):
         documents, judged = results[query_id], gold.qrels[query_id]
         top = best(single_precision(documents) if scores == "float32" else documents, depth)
-        found[query_id] = [
+        top_of_queries[query_id] = [
             RetrievedDocument(
                 doc_id, documents[doc_id], judged.get(doc_id), texts[query_id][position] if texts else None
             )
             for position, doc_id in enumerate(top)
         ]
-    return found
+    return top_of_queries
 
 
 def _is_columnar(run: Run) -> bool:
@@ -505,8 +510,8 @@ def texts_in_order(run: Run) -> dict[str, list[str]]:
     if run.kind not in {"json", "jsonl"}:
         raise InputError(run.source.name, Message("has no texts; {match='text'} needs JSON, {{query: [text, ...]}}"))
     return {
-        query_id: [passage.text for passage in found]
-        for query_id, found in run_tables.read_passages(run.source).items()
+        query_id: [passage.text for passage in passages]
+        for query_id, passages in run_tables.read_passages(run.source).items()
     }
 
 

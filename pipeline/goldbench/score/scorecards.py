@@ -118,7 +118,7 @@ def with_verdict(card: Scorecard, gold: Gold, results: Mapping[str, Result]) -> 
     measure = card.measures[0]
     tested = [comparison.verdict for comparison in card.comparisons if comparison.measure == measure]
     whole = len(tested) == len(results) * (len(results) - 1) // 2
-    separated = sum(one in {Verdict.FIRST, Verdict.SECOND} for one in tested) if whole else None
+    separated = sum(tested_verdict in {Verdict.FIRST, Verdict.SECOND} for tested_verdict in tested) if whole else None
     verdict = verdict_on(Case(measure, makers_of(gold), results), separated=separated)
     return card.model_copy(update={"verdict": verdict})
 
@@ -136,7 +136,7 @@ def baseline_of(gold: Gold, system: str, result: Result, measures: Sequence[str]
         InputError: A query id cannot be written as UTF-8.
         UsageError: A measure is not defined for every query.
     """
-    strange = next((one for one in result.query_ids if one.encode("utf-8", "replace").decode() != one), None)
+    strange = next((name for name in result.query_ids if name.encode("utf-8", "replace").decode() != name), None)
     if strange is not None:
         raise InputError(str(gold.path), f"query {strange!r} cannot be written as UTF-8; give it another id")
     partial = next((measure for measure in measures if result.defined(measure) < len(result.query_ids)), None)

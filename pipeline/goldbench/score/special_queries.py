@@ -58,16 +58,16 @@ def _special(
     from goldbench.measures.statistics.special_figures import Special, losses, means_by_kind, separation
 
     asked = members.get("unanswerable", {})
-    found = read() if asked else {}
-    top = {query_id: max(documents.values(), default=-inf) for query_id, documents in found.items()}
+    scores = read() if asked else {}
+    top = {query_id: max(documents.values(), default=-inf) for query_id, documents in scores.items()}
     searched = any(query_id in top for query_id in asked)  # a run leaves out queries without results
     without = [top.get(query_id, -inf) for query_id in asked] if searched else []
     answered = [top.get(query_id, -inf) for query_id in result.query_ids]
-    told = len({score for score in (*answered, *without) if score > -inf}) > 1
+    differ = len({score for score in (*answered, *without) if score > -inf}) > 1
     return Special(
         kinds=means_by_kind(result, notes),
         noise=losses(result, members.get("originals", {}), notes),
-        separation=separation(answered, without) if without and answered and told else None,
+        separation=separation(answered, without) if without and answered and differ else None,
         unanswerable=len(without),
         empty=sum(score == -inf for score in without),
     )

@@ -13,7 +13,7 @@ from goldbench.measures.statistics.fitness import (
     ENOUGH_CHANCE,
     FEWEST,
     Fitness,
-    Level,
+    FitnessLevel,
     Reason,
     fitness,
     has_holes,
@@ -30,7 +30,7 @@ USUAL = 100
 
 _OF_USERS = ": " + shell_command("build", "DOCUMENTS", queries_from="FILE", out="NEW")
 
-_ORDERED = {Level.RANKS, Level.SEPARATES, Level.REGRESSIONS}
+_ORDERED = {FitnessLevel.RANKS, FitnessLevel.SEPARATES, FitnessLevel.REGRESSIONS}
 """Levels whose sentence tells something about the order of systems."""
 
 _MOST_NAMES, _LONGEST = 3, 40
@@ -96,16 +96,16 @@ def verdict_on(case: Case, *, separated: int | None = None) -> SetVerdict:
     """
     columns = aligned(case.results, [case.measure]).scores[:, :, 0].T.tolist()
     if case.strange or not columns[0]:
-        found = Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, len(columns[0]), len(columns))
+        verdict = Fitness(FitnessLevel.UNUSABLE, Reason.NOTHING_JUDGED, len(columns[0]), len(columns))
     else:
-        found = fitness(columns, case.makers.basis, unjudged=case.holes, ranking=case.ranking, separated=separated)
-    if case.measure.startswith("judged") and found.level in _ORDERED and found.systems > 1:
-        found = replace(found, level=Level.REGRESSIONS, reason=Reason.NO_QUALITY)
-    number, means = _number(found)
-    improvements = sorted(_improvements(found, case), key=lambda improvement: improvement[0])
+        verdict = fitness(columns, case.makers.basis, unjudged=case.holes, ranking=case.ranking, separated=separated)
+    if case.measure.startswith("judged") and verdict.level in _ORDERED and verdict.systems > 1:
+        verdict = replace(verdict, level=FitnessLevel.REGRESSIONS, reason=Reason.NO_QUALITY)
+    number, means = _number(verdict)
+    improvements = sorted(_improvements(verdict, case), key=lambda improvement: improvement[0])
     return SetVerdict(
-        level=found.level.value,
-        sentence=_sentence(found, case),
+        level=verdict.level.value,
+        sentence=_sentence(verdict, case),
         number=number,
         means=means,
         improvements=tuple(text for _, text in improvements),
@@ -115,24 +115,24 @@ def verdict_on(case: Case, *, separated: int | None = None) -> SetVerdict:
 def _number(fitness: Fitness) -> tuple[float | None, str]:
     if fitness.reason in {Reason.FEW_QUERIES, Reason.NOTHING_JUDGED, Reason.SIMULATED}:
         return float(fitness.queries), "queries"
-    if fitness.level in {Level.RANKS, Level.SEPARATES} or fitness.reason is Reason.CHANCE:
+    if fitness.level in {FitnessLevel.RANKS, FitnessLevel.SEPARATES} or fitness.reason is Reason.CHANCE:
         return fitness.chance, "probability that the order of the systems is right (tau 0.8 or more)"
     return fitness.detectable, "smallest difference that a test finds with probability 0.8"
 
 
 def _sentence(fitness: Fitness, case: Case) -> str:
     systems = case.systems.format(n=f"{fitness.systems:,}")
-    if fitness.level is Level.UNUSABLE:
+    if fitness.level is FitnessLevel.UNUSABLE:
         return f"unusable: {_fault(case)}"
-    if fitness.level is Level.SMOKE:
+    if fitness.level is FitnessLevel.SMOKE:
         return f"good for smoke tests of one system only: {_weakness(fitness, case)}"
-    if fitness.level is Level.RANKS:
+    if fitness.level is FitnessLevel.RANKS:
         share, asked = _percent(fitness.chance or 0.0), queries(fitness.queries)
         condition = "" if case.makers.basis.judged_by else ", if people made its judgments: who did is not recorded"
         nearly = " but for 1 pair of 10" if fitness.systems > 4 else ""
         by = f"corrected {case.measure}" if case.ranking is not None else case.measure
         return f"ranks {systems} by {by}: the chance that their order is right{nearly} is {share} ({asked}){condition}"
-    if fitness.level is Level.SEPARATES:
+    if fitness.level is FitnessLevel.SEPARATES:
         pairs = f"{fitness.separated:,} of {amount(fitness.pairs, 'pair')} of {systems}"
         return f"tells apart {pairs} by {case.measure}, but does not rank them: {_doubt(fitness)}"
     if fitness.detectable is None:
@@ -199,7 +199,7 @@ def _doubt(fitness: Fitness) -> str:
 def _improvements(fitness: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     """Yield what would change the verdict, each with its cost in judgments."""
     makers = case.makers
-    if fitness.level is Level.RANKS or fitness.reason in {Reason.NOTHING_JUDGED, Reason.NO_QUALITY}:
+    if fitness.level is FitnessLevel.RANKS or fitness.reason in {Reason.NOTHING_JUDGED, Reason.NO_QUALITY}:
         return
     if case.has_runs and makers.basis.lists_others and has_holes(case.holes):
         yield _judge_the_rest(case)

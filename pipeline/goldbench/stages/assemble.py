@@ -57,7 +57,7 @@ def label_needed(
 
 
 def add_derived(
-    relevance: Mapping[str, dict[str, Relevance]], queries: Sequence[Query], found: Mapping[str, Sequence[str]]
+    relevance: Mapping[str, dict[str, Relevance]], queries: Sequence[Query], same_answers: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
     """Label the chunks that give the same answer as a query's source, and return those that had no label.
 
@@ -66,12 +66,12 @@ def add_derived(
     Args:
         relevance: The grades of each query, to which these are added.
         queries: The queries.
-        found: The chunks that give each query's answer.
+        same_answers: The chunks that give each query's answer.
     """
     derived = {}
     for query in queries:
         known = relevance[query.query_id]
-        new = [one for one in found.get(query.original or query.query_id, ()) if one not in known]
+        new = [chunk_id for chunk_id in same_answers.get(query.original or query.query_id, ()) if chunk_id not in known]
         if new:
             derived[query.query_id] = new
             known |= dict.fromkeys(new, Relevance.HELPS)

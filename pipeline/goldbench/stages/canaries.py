@@ -171,14 +171,14 @@ def verdict_on_fakes(share: float) -> CanaryVerdict:
     return CanaryVerdict.WARNING if share > WARN_ABOVE else CanaryVerdict.PASSED
 
 
-def verdict_on_answers(found: int, shown: int) -> CanaryVerdict:
-    """Return the verdict on a judge that graded ``found`` of the planted answers 2 or more.
+def verdict_on_answers(accepted: int, shown: int) -> CanaryVerdict:
+    """Return the verdict on a judge that graded ``accepted`` of the planted answers 2 or more.
 
     A single answer that is missed may be poor evidence, so it only warns.
     """
-    if shown > 1 and found / shown < FAIL_BELOW:
+    if shown > 1 and accepted / shown < FAIL_BELOW:
         return CanaryVerdict.FAILED
-    return CanaryVerdict.WARNING if found / shown < WARN_BELOW else CanaryVerdict.PASSED
+    return CanaryVerdict.WARNING if accepted / shown < WARN_BELOW else CanaryVerdict.PASSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ def findings(
         unanswered: Judge checks to which no usable reply came.
     """
     planted, fooled = (sum(counts.get(kind, (0, 0))[part] for kind in TRAPS) for part in (0, 1))
-    shown, found = counts.get(Canary.EVIDENCE_ALONE, (0, 0))
+    shown, accepted = counts.get(Canary.EVIDENCE_ALONE, (0, 0))
     lines: dict[CanaryVerdict, list[str]] = {verdict: [] for verdict in CanaryVerdict}
     if planted:
         verdict, share = verdict_on_fakes(fooled / planted), f"{fooled / planted:.0%}"
@@ -220,10 +220,11 @@ def findings(
             f"({share}, more than {limit:.0%})"
         )
     if shown:
-        verdict, share = verdict_on_answers(found, shown), f"{found / shown:.0%}"
+        verdict, share = verdict_on_answers(accepted, shown), f"{accepted / shown:.0%}"
         limit = FAIL_BELOW if verdict is CanaryVerdict.FAILED else WARN_BELOW
         lines[verdict].append(
-            f"{found} of {shown} evidence sentences shown alone are graded 2 or more ({share}, fewer than {limit:.0%})"
+            f"{accepted} of {shown} evidence sentences shown alone are graded 2 or more "
+            f"({share}, fewer than {limit:.0%})"
         )
     refuted = sum(grade == Relevance.UNRELATED for grade in sources)
     if sources and refuted / len(sources) > REFUTED_ABOVE:

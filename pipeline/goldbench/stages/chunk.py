@@ -41,20 +41,20 @@ def chunk_documents(documents: Iterable[Document], *, size: int = 1000, overlap:
     for document in documents:
         try:
             text = "" if document.ready else document.text
-            found = passages(text, size=size, overlap=overlap)
+            cut_passages = passages(text, size=size, overlap=overlap)
         except RuntimeError as error:
             raise RuntimeError(f"document {document.doc_id}: {error}") from error
-        yield from chunks_of(document, found)
+        yield from chunks_of(document, cut_passages)
 
 
-def chunks_of(document: Document, found: Iterable[Passage]) -> Iterator[Chunk]:
+def chunks_of(document: Document, cut_passages: Iterable[Passage]) -> Iterator[Chunk]:
     """Yield the chunks of a document from the passages of its text; a document marked ``ready`` is one chunk."""
     if document.ready:
         span = Span(doc_id=document.doc_id, start=0, end=len(document.text))
         yield Chunk(chunk_id=document.doc_id, span=span, text=document.text, title=document.title)
         return
     occurrences = Counter[str]()
-    for start, end, above in found:
+    for start, end, above in cut_passages:
         text = document.text[start:end]
         digest = wording_digest(text).hex()[:DIGITS]
         occurrences[digest] += 1

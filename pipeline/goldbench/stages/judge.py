@@ -97,19 +97,19 @@ class _Assessor:
         )
         return (await self.model.complete(request)).answer
 
-    async def _guarded(self, pair: Pair, said: _Said) -> Judgment:
-        complaint = _fault(said, pair)
+    async def _guarded(self, pair: Pair, answer: _Said) -> Judgment:
+        complaint = _fault(answer, pair)
         if complaint is not None:
             try:
-                [again] = await self._ask([pair], complaint=_again(said, complaint))
+                [again] = await self._ask([pair], complaint=_again(answer, complaint))
             except CallFailed:
                 again = None
-            said = again or said
-        return self._judgment(pair, said, capped=_fault(said, pair) is not None)
+            answer = again or answer
+        return self._judgment(pair, answer, capped=_fault(answer, pair) is not None)
 
-    def _judgment(self, pair: Pair, said: _Said, *, capped: bool) -> Judgment:
+    def _judgment(self, pair: Pair, answer: _Said, *, capped: bool) -> Judgment:
         """Return the judgment of a reply, with the quote in the passage's own words."""
-        reply, found = said.reply, quoted(said.reply.evidence, pair.passage)
+        reply, quote = answer.reply, quoted(answer.reply.evidence, pair.passage)
         grade = Relevance(reply.grade)
         return Judgment(
             query_id=pair.query_id,
@@ -117,8 +117,8 @@ class _Assessor:
             relevance=min(grade, Relevance.SAME_TOPIC) if capped else grade,
             assessor=self.assessor,
             rubric=self.rubric.sha,
-            rationale=said.rationale,
-            evidence="" if found is None or capped else found,
+            rationale=answer.rationale,
+            evidence="" if quote is None or capped else quote,
             topic=Relevance(reply.topic),
             flag=Flag.INSTRUCTIONS_IN_TEXT if tells_how_to_judge(pair.passage) else reply.flag,
             capped=capped,
@@ -137,8 +137,8 @@ class Judge(_Assessor):
         Raises:
             CallFailed: No reply could be read.
         """
-        [said] = await self._ask([pair], complaint="")
-        return await self._guarded(pair, said)
+        [answer] = await self._ask([pair], complaint="")
+        return await self._guarded(pair, answer)
 
     async def _ask(self, pairs: Sequence[Pair], *, complaint: str) -> list[_Said]:
         [pair] = pairs
@@ -167,9 +167,10 @@ class ManyJudge(_Assessor):
         Raises:
             CallFailed: No reply could be read.
         """
-        found = await self._ask(pairs, complaint="")
+        replies = await self._ask(pairs, complaint="")
         return [
-            None if said is None else await self._guarded(pair, said) for pair, said in zip(pairs, found, strict=True)
+            None if answer is None else await self._guarded(pair, answer)
+            for pair, answer in zip(pairs, replies, strict=True)
         ]
 
     async def _ask(self, pairs: Sequence[Pair], *, complaint: str) -> list[_Said | None]:
@@ -266,26 +267,26 @@ class YesNoJudge:
         return (await self.model.complete(request)).answer.yes
 
 
-def _fault(said: _Said, pair: Pair) -> str | None:
+def _fault(answer: _Said, pair: Pair) -> str | None:
     """Return what a grade of 2 or 3 lacks, None if nothing is lacking or the grade is lower."""
-    if said.reply.grade < RELEVANT:
+    if answer.reply.grade < RELEVANT:
         return None
-    found = quoted(said.reply.evidence, pair.passage)
-    if found is None and not said.reply.evidence.strip():
+    quote = quoted(answer.reply.evidence, pair.passage)
+    if quote is None and not answer.reply.evidence.strip():
         return "no sentence was copied as evidence"
-    if found is None:
+    if quote is None:
         return "the sentence copied as evidence does not stand in the passage"
     return (
-        "the sentence copied as evidence tells how to grade; that is no evidence" if tells_how_to_judge(found) else None
+        "the sentence copied as evidence tells how to grade; that is no evidence" if tells_how_to_judge(quote) else None
     )
 
 
 def quoted(quote: str, passage: str) -> str | None:
     """Return a quotation in the passage's own words, None if it is not there or too short to show much."""
-    found = find_quote(quote, passage)
-    if found is None:
+    span = find_quote(quote, passage)
+    if span is None:
         return None
-    text = passage[found[0] : found[1]]
+    text = passage[span[0] : span[1]]
     return text if word_count(text) >= min(SHORTEST_QUOTE, word_count(passage)) else None
 
 
@@ -300,9 +301,9 @@ def of_one_mind(judgments: Sequence[Judgment], panel: int) -> bool:
     return 2 * max(relevant, len(judgments) - relevant) > panel
 
 
-def _again(said: _Said, complaint: str) -> str:
+def _again(answer: _Said, complaint: str) -> str:
     return (
-        f"\nAn earlier reply gave the grade {said.reply.grade}, but {complaint}. Grade again: copy a sentence of the "
+        f"\nAn earlier reply gave the grade {answer.reply.grade}, but {complaint}. Grade again: copy a sentence of the "
         "passage exactly as it stands there, or give 1 or 0."
     )
 

@@ -25,7 +25,7 @@ CHARACTERS_COMPARED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class KnownPassage:
     """A chunk as it is recognised: by its id, the place of its document, and the digest of its text."""
 
     chunk_id: str
@@ -34,7 +34,7 @@ class Passage:
     digest: bytes
 
 
-def passages_of(chunks: Iterable[Chunk], sources: Mapping[str, str]) -> Iterator[Passage]:
+def passages_of(chunks: Iterable[Chunk], sources: Mapping[str, str]) -> Iterator[KnownPassage]:
     """Yield the chunks of a corpus as they are recognised.
 
     Args:
@@ -43,10 +43,10 @@ def passages_of(chunks: Iterable[Chunk], sources: Mapping[str, str]) -> Iterator
     """
     for chunk in chunks:
         doc_id = chunk.span.doc_id
-        yield Passage(chunk.chunk_id, doc_id, sources[doc_id], wording_digest(chunk.text))
+        yield KnownPassage(chunk.chunk_id, doc_id, sources[doc_id], wording_digest(chunk.text))
 
 
-def successors(earlier: Iterable[Passage], later: Iterable[Passage]) -> dict[str, str]:
+def successors(earlier: Iterable[KnownPassage], later: Iterable[KnownPassage]) -> dict[str, str]:
     """Return the later id of each earlier chunk whose text is still there, by its earlier id.
 
     It is the chunk with the same id and text; else with the same text in the same source, the second of two for the
@@ -58,26 +58,26 @@ def successors(earlier: Iterable[Passage], later: Iterable[Passage]) -> dict[str
         earlier: The chunks of the earlier corpus, in the order of the text.
         later: The chunks of the later corpus, in the order of the text.
     """
-    before, now = list(earlier), _Index()
+    before, now = list(earlier), _ChunkIndex()
     for passage in later:
         now.add(passage)
     kinship = _Kinship(before, now)
     met: Counter[tuple[str, bytes]] = Counter()
-    found: dict[str, str] = {}
+    successor_ids: dict[str, str] = {}
     for passage in before:
         turn = met[passage.source, passage.digest]
         met[passage.source, passage.digest] += 1
         if now.digests.get(passage.chunk_id) == passage.digest:
-            found[passage.chunk_id] = passage.chunk_id
+            successor_ids[passage.chunk_id] = passage.chunk_id
             continue
         there = now.in_source.get((passage.source, passage.digest)) or kinship.elsewhere(passage)
         if there:
-            found[passage.chunk_id] = there[min(turn, len(there) - 1)]
-    return found
+            successor_ids[passage.chunk_id] = there[min(turn, len(there) - 1)]
+    return successor_ids
 
 
 @dataclass(slots=True)
-class _Index:
+class _ChunkIndex:
     """The chunks of the later corpus, by all they are looked up by."""
 
     digests: dict[str, bytes] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class _Index:
     in_document: defaultdict[bytes, dict[str, list[str]]] = field(default_factory=lambda: defaultdict(dict))
     """The ids of the chunks with a text, by its digest and their document."""
 
-    def add(self, passage: Passage) -> None:
+    def add(self, passage: KnownPassage) -> None:
         self.digests[passage.chunk_id] = passage.digest
         self.in_source[passage.source, passage.digest].append(passage.chunk_id)
         self.in_document[passage.digest].setdefault(passage.doc_id, []).append(passage.chunk_id)
@@ -94,14 +94,14 @@ class _Index:
 class _Kinship:
     """How many texts each later document shares with an earlier one; counted when it is asked for."""
 
-    def __init__(self, before: Iterable[Passage], now: _Index) -> None:
+    def __init__(self, before: Iterable[KnownPassage], now: _ChunkIndex) -> None:
         self._now = now
         self._said: defaultdict[str, set[bytes]] = defaultdict(set)
         for passage in before:
             self._said[passage.doc_id].add(passage.digest)
         self._shared: dict[str, Counter[str]] = {}
 
-    def elsewhere(self, passage: Passage) -> list[str]:
+    def elsewhere(self, passage: KnownPassage) -> list[str]:
         """Return the chunks with the same text in the nearest document, none if two are equally near."""
         holders = self._now.in_document.get(passage.digest, {})
         if len(holders) == 1:
@@ -128,16 +128,18 @@ def have_one_in_common(earlier: Callable[[], Iterable[Document]], later: Iterabl
         earlier: Returns the documents of the earlier corpus, each time it is called.
         later: The documents of the later corpus; iterated over more than once if no text is left as it was.
     """
-    texts = {wording_digest(one.text) for one in earlier()}
-    if not texts or any(wording_digest(one.text) in texts for one in later):
+    texts = {wording_digest(query.text) for query in earlier()}
+    if not texts or any(wording_digest(query.text) in texts for query in later):
         return True
-    sources = {one.source for one in later}
-    at_source = itertools.islice((one for one in earlier() if one.source in sources), EDITED_COMPARED)
-    before = {one.source: one.text for one in at_source}
-    return any(_is_edited(before[one.source], one.text) for one in later if one.source in before)
+    sources = {query.source for query in later}
+    at_source = itertools.islice((query for query in earlier() if query.source in sources), EDITED_COMPARED)
+    before = {query.source: query.text for query in at_source}
+    return any(_is_edited(before[query.source], query.text) for query in later if query.source in before)
 
 
 def _is_edited(before: str, after: str) -> bool:
     """Whether at least half of what a text said, by its sequences of words, is in another one."""
-    said = shingles(before[:CHARACTERS_COMPARED])
-    return len(said) > 0 and 2 * len(np.intersect1d(said, shingles(after), assume_unique=True)) >= len(said)
+    earlier_shingles = shingles(before[:CHARACTERS_COMPARED])
+    return len(earlier_shingles) > 0 and 2 * len(
+        np.intersect1d(earlier_shingles, shingles(after), assume_unique=True)
+    ) >= len(earlier_shingles)

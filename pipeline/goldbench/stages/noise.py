@@ -65,8 +65,8 @@ def noisy_forms(query: Query, *, seed: int = 0, most: int = 1) -> tuple[Candidat
     candidates: list[Candidate] = []
     for name in draws.shuffled("order", [noise.value for noise in Noise]):
         text, alone = (
-            said and noisy_text(said, Noise(name), draws, language=query.language)
-            for said in (query.text, query.standalone)
+            wording and noisy_text(wording, Noise(name), draws, language=query.language)
+            for wording in (query.text, query.standalone)
         )
         if text and (alone or not query.standalone) and len(candidates) < most:
             candidates.append(_candidate(query, text, alone, Noise(name)))
@@ -90,8 +90,8 @@ def noisy_text(text: str, noise: Noise, draws: Draws, *, language: str | None) -
         language: ISO 639-1 code, which tells the keyboard and the words that may be dropped; None if it is not known.
     """
     make = _mistyped if noise is Noise.TYPING else _shortened
-    found = "".join(make(_parts(text), draws, (language or "").split("-")[0] or None)).strip()
-    return None if found in {"", text.strip()} else found
+    noisy = "".join(make(_parts(text), draws, (language or "").split("-")[0] or None)).strip()
+    return None if noisy in {"", text.strip()} else noisy
 
 
 def _parts(text: str) -> list[str]:
@@ -106,18 +106,18 @@ def _parts(text: str) -> list[str]:
 def _changeable(parts: Sequence[str]) -> list[int]:
     """Return the places of the words that may be changed: none that carries a number, a name or a quotation."""
     quoted = _quoted("".join(parts))
-    found, start = [], 0
+    changeable, start = [], 0
     for position, part in enumerate(parts):
         end = start + len(part)
         if position % 2 and _is_word(part) and not any(first < end and start < last for first, last in quoted):
-            found.append(position)
+            changeable.append(position)
         start = end
-    return found
+    return changeable
 
 
 def _quoted(text: str) -> list[tuple[int, int]]:
     """Return start and end of everything between quotation marks or backticks, the marks included."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     unclosed: set[str] = set()
     mark = _OPENS.search(text)
     while mark:
@@ -126,11 +126,11 @@ def _quoted(text: str) -> list[tuple[int, int]]:
             ends = [place for sign in closing if (place := text.find(sign, end)) >= 0]
             if ends:
                 end = min(ends) + 1
-                found.append((mark.start(), end))
+                spans.append((mark.start(), end))
             else:
                 unclosed.add(mark[0])
         mark = _OPENS.search(text, end)
-    return found
+    return spans
 
 
 def _is_word(part: str) -> bool:
@@ -142,8 +142,8 @@ def _is_word(part: str) -> bool:
 
 def _core(part: str) -> tuple[str, str, str]:
     """Return what stands before the letters of a word, the letters, and what stands after them."""
-    found = _EDGES.match(part)
-    return (found[1], found[2], found[3]) if found else ("", part, "")
+    match = _EDGES.match(part)
+    return (match[1], match[2], match[3]) if match else ("", part, "")
 
 
 def _letters(parts: Sequence[str]) -> int:

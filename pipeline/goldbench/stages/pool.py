@@ -131,5 +131,10 @@ def merged(rankings: Iterable[Ranking], *, first: Iterable[str] = (), count: int
         first: Chunks that come before all others.
         count: The most chunks that are wanted.
     """
-    by_rank = (chunk_id for found in itertools.zip_longest(*rankings) for chunk_id in found if chunk_id is not None)
+    by_rank = (
+        chunk_id
+        for rank_of_each in itertools.zip_longest(*rankings)
+        for chunk_id in rank_of_each
+        if chunk_id is not None
+    )
     return list(itertools.islice(dict.fromkeys([*first, *by_rank]), count))

@@ -34,8 +34,8 @@ class Cuts:
     def same(self, span: Span) -> str | None:
         """Return the chunk with exactly this span."""
         place = bisect_left(self.spans, span.start, key=lambda cut: cut.start)
-        found = place < len(self.spans) and (self.spans[place].start, self.spans[place].end) == (span.start, span.end)
-        return self.chunk_ids[place] if found else None
+        is_same = place < len(self.spans) and (self.spans[place].start, self.spans[place].end) == (span.start, span.end)
+        return self.chunk_ids[place] if is_same else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,9 @@ def judged_passage(query: Query, chunk: Chunk, grade: Relevance, quotes: Iterabl
     own = [evidence for evidence in query.evidence if chunk.span.contains(evidence)]
     if own:
         return JudgedPassage(span=chunk.span, grade=grade, evidence=tuple(own))
-    found = {find_quote(quote, chunk.text) for quote in quotes if quote}
-    found = found - {None} or {find_quote(evidence.quote, chunk.text) for evidence in query.evidence} - {None}
-    evidence = tuple(chunk.evidence(*place) for place in sorted(place for place in found if place is not None))
+    spans = {find_quote(quote, chunk.text) for quote in quotes if quote}
+    spans = spans - {None} or {find_quote(evidence.quote, chunk.text) for evidence in query.evidence} - {None}
+    evidence = tuple(chunk.evidence(*place) for place in sorted(place for place in spans if place is not None))
     return JudgedPassage(span=chunk.span, grade=grade, evidence=evidence)
 
 
@@ -148,8 +148,10 @@ def _needed(query: Query, cuts: Mapping[str, Cuts], grades: Mapping[str, Relevan
     """Return the chunks that hold the evidence of a query that needs several; none if one chunk holds all of it."""
     if not query.needs:
         return ()
-    holders = [found for evidence in query.evidence if (found := _holders(evidence, cuts, grades))]
-    often = Counter(chunk_id for found in holders for chunk_id in found)
+    holders = [
+        holders_of_quote for evidence in query.evidence if (holders_of_quote := _holders(evidence, cuts, grades))
+    ]
+    often = Counter(chunk_id for holders_of_quote in holders for chunk_id in holders_of_quote)
     needed = dict.fromkeys(max(holder, key=lambda chunk_id: often[chunk_id]) for holder in holders)
     return tuple(needed) if len(needed) > 1 else ()
 
@@ -191,8 +193,8 @@ def _give_within(passage: JudgedPassage, cuts: Mapping[str, Cuts], grades: dict[
 
 
 def _holders(evidence: Evidence, cuts: Mapping[str, Cuts], grades: Mapping[str, Relevance]) -> list[str]:
-    found = holding(evidence, _cuts_of(evidence, cuts))
-    return [chunk_id for chunk_id in found if grades.get(chunk_id, Relevance.UNRELATED) >= RELEVANT]
+    holders_of_quote = holding(evidence, _cuts_of(evidence, cuts))
+    return [chunk_id for chunk_id in holders_of_quote if grades.get(chunk_id, Relevance.UNRELATED) >= RELEVANT]
 
 
 def _source(relevance: TextRelevance, cuts: Mapping[str, Cuts], grades: Mapping[str, Relevance]) -> str | None:

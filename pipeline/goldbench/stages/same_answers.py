@@ -51,13 +51,13 @@ def same_answers(queries: Sequence[Query], chunks: Iterable[Chunk]) -> dict[str,
     lengths: dict[str, set[int]] = {}
     for answer in table:
         lengths.setdefault(answer[0], set()).add(len(answer))
-    found: dict[str, list[str]] = {}
+    same: dict[str, list[str]] = {}
     for chunk in chunks if table else ():
         for answer in table.keys() & _runs(terms(chunk.text), lengths):
             for sought in table[answer]:
                 if _answers(chunk, sought):
-                    found.setdefault(sought.query_id, []).append(chunk.chunk_id)
-    return found
+                    same.setdefault(sought.query_id, []).append(chunk.chunk_id)
+    return same
 
 
 def _runs(words: Sequence[str], lengths: Mapping[str, Collection[int]]) -> set[tuple[str, ...]]:
@@ -71,11 +71,11 @@ def _sought(query: Query) -> _Sought | None:
     answer = tuple(terms(query.answer or ""))
     if not 1 <= len(answer) <= LONGEST or query.needs or query.kind in _OF_THEIR_MOMENT:
         return None
-    said = set(content_terms(query.answer or "", query.language))
-    asked = set(content_terms(query.text, query.language)) - said
-    if len(asked) < LEAST_TERMS or not said:
+    answer_terms = set(content_terms(query.answer or "", query.language))
+    asked = set(content_terms(query.text, query.language)) - answer_terms
+    if len(asked) < LEAST_TERMS or not answer_terms:
         return None
-    subject = set(content_terms(query.subject or "", query.language)) - said
+    subject = set(content_terms(query.subject or "", query.language)) - answer_terms
     return _Sought(query.query_id, answer, frozenset(asked | subject), query.language)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from goldbench.errors import UsageError
-from goldbench.retrieval.guard import Guarded
+from goldbench.retrieval.guard import GuardedRetriever
 from goldbench.retrieval.user_answers import Returns, kind_of
 from goldbench.retrieval.user_retrievers import Ask, FindText, UserIndex, UserRetriever
 
@@ -20,7 +20,7 @@ def adapt(
     timeout_s: float = 30.0,
     advice: str = "",
     find_text: FindText | None = None,
-) -> Guarded:
+) -> GuardedRetriever:
     """Return a retriever for one of the user or of another library; every answer of it is checked.
 
     Args:
@@ -40,10 +40,10 @@ def adapt(
     if callable(getattr(thing, "index", None)) and callable(getattr(thing, "search", None)):
         _check_signature(thing.index, name, "index(passages)", {})
         _check_signature(thing.search, name, "search(queries, k=k)", {}, k=1)
-        return Guarded(UserIndex(thing, timeout_s=timeout_s), name=name, advice=advice)
+        return GuardedRetriever(UserIndex(thing, timeout_s=timeout_s), name=name, advice=advice)
     function = _function_of(thing, name)
     retriever = UserRetriever(function, name=name, timeout_s=timeout_s, returns=returns, find_text=find_text)
-    return Guarded(retriever, name=name, advice=advice)
+    return GuardedRetriever(retriever, name=name, advice=advice)
 
 
 def _function_of(thing: Any, name: str) -> Ask:  # noqa: ANN401

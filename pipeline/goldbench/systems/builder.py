@@ -178,7 +178,9 @@ def _expanded(settings: s.RewriteSettings | s.HyDESettings, context: BuildContex
         expansion = expand.model_rewrites(context.models.chat(), count=settings.count)
     else:
         expansion = expand.file_rewrites(read_rewrites(settings.file), source=str(settings.file))
-    return expand.Expanded(settings, of=context.part(settings.of), expand=expansion, stopwatch=context.stopwatch)
+    return expand.ExpandedRetriever(
+        settings, of=context.part(settings.of), expand=expansion, stopwatch=context.stopwatch
+    )
 
 
 def _run(settings: s.RunSettings, _: BuildContext) -> Retriever:

@@ -16,7 +16,7 @@ from goldbench.retrieval.system_settings import SystemSettings
 from goldbench.systems.builder import BuildContext, build
 from goldbench.systems.destinations import destinations
 from goldbench.systems.models import Models
-from goldbench.systems.parts import Part, WithoutPlaceholders
+from goldbench.systems.parts import SystemPart, WithoutPlaceholders
 from goldbench.systems.resolution import SYSTEM, Described, reached, resolve
 
 
@@ -46,10 +46,10 @@ class Systems:
         self.names, self.settings = tuple(names), settings
         self._context = BuildContext(part=self._part, settings=settings, models=models, folder=folder, engine=engine)
         self.stopwatch = self._context.stopwatch
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, SystemPart] = {}
         self._failures: dict[str, GoldbenchError] = {}
 
-    def retriever(self, name: str) -> Part:
+    def retriever(self, name: str) -> SystemPart:
         """Return a system, built when it is first asked for.
 
         Raises:
@@ -65,7 +65,7 @@ class Systems:
             except GoldbenchError as error:
                 self._failures[name] = error
                 raise
-            self._parts[name] = Part(inner, name=name, stopwatch=self.stopwatch)
+            self._parts[name] = SystemPart(inner, name=name, stopwatch=self.stopwatch)
         return self._parts[name]
 
     def destinations(self) -> list[str]:

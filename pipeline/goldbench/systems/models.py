@@ -144,8 +144,8 @@ class Models:
         from goldbench.llm.server_settings import ModelSettings
 
         table = self.config.model
-        here = table.file_of(changes.get("name", table.name)) is not None
-        if not (here or base_url or table.server or self.replay):
+        is_file = table.file_of(changes.get("name", table.name)) is not None
+        if not (is_file or base_url or table.server or self.replay):
             raise RetrieverFailed("needs a server: give a base URL, or set OPENAI_API_KEY or OPENAI_BASE_URL")
         key = key_in(api_key_env) if api_key_env else table.key_from_environment()
         if base_url:

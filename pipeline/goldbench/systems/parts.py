@@ -7,11 +7,11 @@ from typing import Any
 
 from goldbench.ports import Retriever
 from goldbench.retrieval.dense import Encoder
-from goldbench.retrieval.guard import Guarded
+from goldbench.retrieval.guard import GuardedRetriever
 from goldbench.retrieval.stopwatch import Stopwatch, Took
 
 
-class Part(Guarded):
+class SystemPart(GuardedRetriever):
     """A guarded retriever that indexes a corpus once.
 
     Args:
@@ -44,7 +44,7 @@ class Part(Guarded):
 class WithoutPlaceholders:
     """A part whose answers hold passages only, because another system that fuses or reranks them needs their texts."""
 
-    def __init__(self, part: Part, placeholder: str) -> None:
+    def __init__(self, part: SystemPart, placeholder: str) -> None:
         self._part, self._placeholder = part, placeholder
 
     def index(self, passages: Mapping[str, str]) -> None:

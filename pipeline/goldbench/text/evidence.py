@@ -75,7 +75,7 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class StretchMatch:
     """Where a stretch stands in a changed text; of two places, the greater one has more unchanged surroundings.
 
     ``alike`` is the number of unchanged characters around it, 0 to 400; ``sure`` means that they tell this place from
@@ -107,15 +107,15 @@ class Stretch:
         """
         return cls(text[start:end], *_around(text, start, end))
 
-    def places(self, changed: str) -> list[Place]:
+    def places(self, changed: str) -> list[StretchMatch]:
         """Return all places of the stretch in a text, unchanged but for white space and Unicode composition."""
         return [self._compared(changed, *span) for span in _places(self.quote, changed)]
 
-    def _compared(self, changed: str, start: int, end: int) -> Place:
+    def _compared(self, changed: str, start: int, end: int) -> StretchMatch:
         left, right = _around(changed, start, end)
         same = _common(self.before[::-1], left[::-1]), _common(self.after, right)
         whole = same == (len(self.before), len(self.after)) == (len(left), len(right))
-        return Place(sum(same), whole or max(same) >= _FEWEST_AROUND, start, end)
+        return StretchMatch(sum(same), whole or max(same) >= _FEWEST_AROUND, start, end)
 
 
 def _places(quote: str, text: str) -> list[tuple[int, int]]:

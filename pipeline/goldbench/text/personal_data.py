@@ -47,14 +47,14 @@ _UNSPACED = regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in sort
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class PersonNames:
     """Names to look for: the words of each by its first word, and those of scripts without spaces as they are."""
 
     by_first: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     unspaced: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, names: Iterable[str]) -> Names:
+    def of(cls, names: Iterable[str]) -> PersonNames:
         """Return the names of a list, one an entry; entries without a letter are left out."""
         by_word: dict[str, dict[tuple[str, ...], None]] = {}
         unspaced: dict[str, None] = {}
@@ -81,7 +81,7 @@ class Names:
         return any(name in joined for name in self.unspaced)
 
 
-def personal_data(text: str, names: Names | None = None) -> str | None:
+def personal_data(text: str, names: PersonNames | None = None) -> str | None:
     """Return the name of the first rule of ``RULES`` that a query meets, None if it meets none.
 
     The query is also read with its percent-encoded characters decoded. The rules find what looks like personal data; a
@@ -97,7 +97,7 @@ def personal_data(text: str, names: Names | None = None) -> str | None:
     return None
 
 
-def _rule_met(plain: str, names: Names | None) -> str | None:
+def _rule_met(plain: str, names: PersonNames | None) -> str | None:
     if _SECRET.search(plain):
         return "secret"
     if _MAIL.search(plain):

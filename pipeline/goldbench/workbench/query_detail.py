@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from goldbench.measures.ranks.failure_causes import Cause, Listed
+from goldbench.measures.ranks.failure_causes import Cause, ListedResult
 from goldbench.records.corpus import Evidence
 from goldbench.records.judgment import Judgment
 from goldbench.report.passage_html import passage_html
@@ -17,7 +17,7 @@ from goldbench.review.reviewable_set import Position
 from goldbench.review.state import State
 from goldbench.text.evidence import find_quote
 from goldbench.text.matched_words import matched_words
-from goldbench.workbench.set_table import VERDICTS, LeftOut, SetTable
+from goldbench.workbench.set_table import VERDICTS, LeftOutQuery, SetTable
 from goldbench.workbench.system_runs import HeldRun
 
 FIRST_RESULTS, MORE_RESULTS = 10, 50
@@ -213,7 +213,7 @@ class QueryDetail:
     def _rows(
         self,
         query_id: str,
-        results: Sequence[Listed],
+        results: Sequence[ListedResult],
         relevant: Sequence[str],
         ranks: Iterable[int],
         causes: Sequence[Cause] = (),
@@ -305,5 +305,5 @@ def _show_judgment(judgment: Judgment) -> dict[str, Any]:
     }
 
 
-def _show_left_out(left_out: LeftOut) -> dict[str, Any]:
+def _show_left_out(left_out: LeftOutQuery) -> dict[str, Any]:
     return {"by": left_out.stage, "rule": left_out.rule, "reason": clean(left_out.reason)}

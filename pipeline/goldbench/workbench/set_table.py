@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from goldbench.formats.runs.judgments import level_of
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import notice_of
-from goldbench.measures.ranks.failure_causes import MEANINGS, TITLES, Cause, Listed, failure_causes
+from goldbench.measures.ranks.failure_causes import MEANINGS, TITLES, Cause, ListedResult, failure_causes
 from goldbench.records.query import NOWHERE, Candidate
 from goldbench.records.review_event import EventKind
 from goldbench.review.payload import clean
@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Systems:
+class SystemRuns:
     """What a set is shown with: runs of systems, their measures, a line on each run that cannot be read or is old.
 
     A system fails at a query if none of its first ``k`` results is relevant.
@@ -53,7 +53,7 @@ class Systems:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutQuery:
     """A query that is not in the set, with the passage that it was written from, the rule, and why it broke it.
 
     ``key`` has a space, which no id of a query has; ``stage`` left it out.
@@ -67,7 +67,7 @@ class LeftOut:
     candidate: Candidate
 
 
-def left_out_queries(home: GoldFolder) -> Iterator[LeftOut]:
+def left_out_queries(home: GoldFolder) -> Iterator[LeftOutQuery]:
     """Yield the queries rejected by a check, left out by grading or review, or retired with their documents.
 
     Raises:
@@ -76,20 +76,24 @@ def left_out_queries(home: GoldFolder) -> Iterator[LeftOut]:
     for number, rejection in enumerate(home.rejections.read_any(), start=1):
         if rejection.candidate is not None:
             key = f"rejected {number}"
-            yield LeftOut(key, "check", rejection.chunk_id, rejection.filter, rejection.reason, rejection.candidate)
+            yield LeftOutQuery(
+                key, "check", rejection.chunk_id, rejection.filter, rejection.reason, rejection.candidate
+            )
     for stage, records in (("grading", home.ungraded), ("review", home.rejected)):
         for dropped in records.read_any():
             query = dropped.query
-            yield LeftOut(f"{stage} {query.query_id}", stage, query.chunk_id, dropped.filter, dropped.reason, query)
+            yield LeftOutQuery(
+                f"{stage} {query.query_id}", stage, query.chunk_id, dropped.filter, dropped.reason, query
+            )
     for retired in home.retired.read_any():
         query = retired.query
-        yield LeftOut(f"refresh {query.query_id}", "refresh", query.chunk_id, "retired", retired.reason, query)
+        yield LeftOutQuery(f"refresh {query.query_id}", "refresh", query.chunk_id, "retired", retired.reason, query)
 
 
 class SetTable:
     """A line for every query, made when it is first asked for, and again when its grades change."""
 
-    def __init__(self, material: ReviewableSet, gold: Gold, systems: Systems, decide: Callable[[], State]) -> None:
+    def __init__(self, material: ReviewableSet, gold: Gold, systems: SystemRuns, decide: Callable[[], State]) -> None:
         """Read the queries that are not in the set.
 
         Args:
@@ -115,7 +119,7 @@ class SetTable:
         self._rows: dict[str, Row] = {}
         self._are_alike = lru_cache(MAX_COMPARISONS)(PassageLikeness(material.corpus).are_alike)
         self.left_out = {each.key: each for each in left_out_queries(GoldFolder(material.folder))}
-        self.left_out_by_chunk: defaultdict[str, list[LeftOut]] = defaultdict(list)
+        self.left_out_by_chunk: defaultdict[str, list[LeftOutQuery]] = defaultdict(list)
         for each in self.left_out.values():
             self.left_out_by_chunk[each.chunk_id].append(each)
 
@@ -169,12 +173,12 @@ class SetTable:
 
     # --- systems ------------------------------------------------------------------------------------------------------
 
-    def results(self, run: HeldRun, query_id: str) -> list[Listed]:
+    def results(self, run: HeldRun, query_id: str) -> list[ListedResult]:
         """Return the results of a system for a query with their grades."""
         results = run.of(query_id)
         grades = self.grades(query_id)
         pairs = zip(results.doc_ids, results.scores, strict=True)
-        return [Listed(doc_id, score, grades.get(doc_id)) for doc_id, score in pairs]
+        return [ListedResult(doc_id, score, grades.get(doc_id)) for doc_id, score in pairs]
 
     def scores(self, run: HeldRun, query_id: str) -> list[float | None]:
         """Return the value of each measure of a system for a query, with people's decisions.
@@ -295,7 +299,7 @@ class SetTable:
             "unjudged": [sum(doc_id not in grades for doc_id in top) for top in tops],
         }
 
-    def _left_out_row(self, left_out: LeftOut) -> Row:
+    def _left_out_row(self, left_out: LeftOutQuery) -> Row:
         candidate = left_out.candidate
         return {
             "id": left_out.key,

@@ -27,7 +27,7 @@ from goldbench.score.runs import Gold, load_gold
 from goldbench.text.display import shell_command
 from goldbench.workbench.exported_page import PACKAGE, page_files, page_values
 from goldbench.workbench.query_detail import QueryDetail
-from goldbench.workbench.set_table import SetTable, Systems
+from goldbench.workbench.set_table import SetTable, SystemRuns
 from goldbench.workbench.system_runs import EXPERIMENT, held_runs, run_paths
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def load_table(gold: Gold, wanted: WorkbenchSettings, decide: Callable[[], State
     """
     runs, problems = held_runs(gold, run_paths(material.folder, wanted.runs), wanted.measures)
     problems += outdated_lines(gold, ((run.name, run.documents()) for run in runs))
-    return SetTable(material, gold, Systems(runs, wanted.measures, wanted.k, problems), decide)
+    return SetTable(material, gold, SystemRuns(runs, wanted.measures, wanted.k, problems), decide)
 
 
 def decided(folder: Path, ledger: str | None, material: ReviewableSet) -> State:

@@ -13,7 +13,7 @@ from goldbench.formats.documents.fields import ReadOptions
 from goldbench.formats.documents.reader import read_documents
 from goldbench.formats.documents.sources import SourceFile, find_files
 from goldbench.formats.documents.worker import answers
-from goldbench.formats.documents.worker_pool import Budget, Workers
+from goldbench.formats.documents.worker_pool import DocumentLimits, Workers
 from goldbench.records.corpus import Document
 
 
@@ -35,16 +35,16 @@ def documents_of(
     files: Sequence[SourceFile],
     options: ReadOptions | None = None,
     *,
-    budget: Budget | None = None,
+    budget: DocumentLimits | None = None,
     jobs: int | None = None,
     **calls: Any,
 ) -> Iterator[Document]:
     """Yield the documents of files, read by processes that end with the reading."""
-    with Workers(budget or Budget(), jobs) as workers:
+    with Workers(budget or DocumentLimits(), jobs) as workers:
         yield from read_documents(files, options or ReadOptions(), workers, **calls)
 
 
-def read(*paths: Path | str, budget: Budget | None = None, jobs: int | None = None, **options: Any) -> Read:
+def read(*paths: Path | str, budget: DocumentLimits | None = None, jobs: int | None = None, **options: Any) -> Read:
     failures: list[str] = []
     found = find_files([str(path) for path in paths])
     documents = documents_of(

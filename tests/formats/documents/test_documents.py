@@ -19,10 +19,10 @@ from pydantic import TypeAdapter
 from goldbench.errors import UnreadableDocument
 from goldbench.formats.documents.html_text import html_to_text
 from goldbench.formats.documents.identity import document_id, row_id, slug
-from goldbench.formats.documents.site_lines import LeftOut
+from goldbench.formats.documents.site_lines import LeftOutLines
 from goldbench.formats.documents.sources import find_files
 from goldbench.formats.documents.titles import markdown_title
-from goldbench.formats.documents.worker_pool import Budget
+from goldbench.formats.documents.worker_pool import DocumentLimits
 from goldbench.records.record import Id
 from goldbench.text.headings import headings
 from tests.conftest import posix
@@ -46,7 +46,7 @@ def test_characters_that_nobody_sees_are_left_out_of_converted_files_and_counted
     put(tmp_path / "a.txt", "pu\u00admp\x07")
     put(tmp_path / "b.html", "<title>T\u200bank</title><p>val\u202eve</p>")
     put(tmp_path / "c.csv", "title,text\nPipe,wa\u200bter\n")
-    found: list[LeftOut] = []
+    found: list[LeftOutLines] = []
     files = find_files([str(tmp_path)]).files
     documents = list(documents_of(files, on_failure=pytest.fail, on_left_out=found.append))
     kept = [("a", "pu\u00admp\x07"), ("Tank", "valve"), ("Pipe", "wa\u200bter")]
@@ -211,7 +211,7 @@ def test_what_may_not_be_read_is_a_failure(open_folder: Path) -> None:
 
 def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> None:
     put(tmp_path / "a.txt", "x" * (2**20 + 1))
-    (failure,) = read(tmp_path, budget=Budget(megabytes=1)).failures
+    (failure,) = read(tmp_path, budget=DocumentLimits(megabytes=1)).failures
     assert failure.endswith(
         "a.txt: is 1 MB, more than 1 MB for one document: split it, or raise documents.max_megabytes"
     )

@@ -20,7 +20,7 @@ from goldbench.formats.documents.fields import ReadOptions
 from goldbench.formats.documents.reader import read_documents
 from goldbench.formats.documents.sources import find_files
 from goldbench.formats.documents.worker import limits_memory
-from goldbench.formats.documents.worker_pool import Budget, Workers
+from goldbench.formats.documents.worker_pool import DocumentLimits, Workers
 from tests.conftest import ROOT
 from tests.formats.documents.mutants import mutants, originals
 from tests.formats.documents.test_worker_pool import is_reader
@@ -30,7 +30,7 @@ SEED = int(os.environ.get("FUZZ_SEED", "1"))
 FILES = int(os.environ.get("FUZZ_FILES", "1500"))
 """A seed and a number give the same file, so a larger number tries the same files and more."""
 PARTS, BATCH = 2, 250
-BUDGET = Budget(seconds=4, memory_megabytes=768, megabytes=8)
+BUDGET = DocumentLimits(seconds=4, memory_megabytes=768, megabytes=8)
 GOOD = {
     "good-a.md": "# The pump\n\nThe pump of the mill runs at night, and the miller greases it on Fridays.\n",
     "good-b.html": "<html><title>The valve</title><body><p>The valve of the dam is opened in spring.</p></body></html>",

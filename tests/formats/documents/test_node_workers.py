@@ -20,7 +20,7 @@ from goldbench.formats.documents.fields import ReadOptions
 from goldbench.formats.documents.node_workers import NodeWorkers
 from goldbench.formats.documents.reader import read_documents
 from goldbench.formats.documents.sources import find_files
-from goldbench.formats.documents.worker_pool import Budget, WorkerProcess, Workers
+from goldbench.formats.documents.worker_pool import DocumentLimits, WorkerProcess, Workers
 from goldbench.records.corpus import Document
 from tests.formats.documents.reading import read
 from tests.formats.documents.test_worker_pool import put_notes
@@ -63,12 +63,12 @@ def no_worker_waits() -> Iterator[None]:
 
 
 def far(
-    folder: Path, *, fatal: set[int] | None = None, budget: Budget | None = None
+    folder: Path, *, fatal: set[int] | None = None, budget: DocumentLimits | None = None
 ) -> tuple[list[Document], list[str]]:
     node, failures = Node(fatal or set()), list[UnreadableDocument]()
     nodes = NodeWorkers(node)  # type: ignore[arg-type]
     files = find_files([str(folder)]).files
-    with Workers(budget or Budget(), nodes.jobs, start=nodes.start) as workers:
+    with Workers(budget or DocumentLimits(), nodes.jobs, start=nodes.start) as workers:
         documents = list(read_documents(files, ReadOptions(), workers, on_failure=failures.append))
     for held in node.held:
         held.kill()
@@ -107,9 +107,9 @@ def test_nodes_that_are_lost_again_and_again_end_the_reading(tmp_path: Path) -> 
 def test_files_that_this_machine_cannot_send_fail_as_they_do_here(tmp_path: Path) -> None:
     put_notes(tmp_path, 3)
     (tmp_path / "large.md").write_text("word " * 300_000)
-    outcome = read(tmp_path, budget=Budget(megabytes=1))
+    outcome = read(tmp_path, budget=DocumentLimits(megabytes=1))
     assert len(outcome.failures) == 1
-    assert far(tmp_path, budget=Budget(megabytes=1)) == (outcome.documents, outcome.failures)
+    assert far(tmp_path, budget=DocumentLimits(megabytes=1)) == (outcome.documents, outcome.failures)
 
 
 def test_no_file_stays_on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

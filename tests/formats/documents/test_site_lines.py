@@ -9,7 +9,7 @@ import pytest
 
 from goldbench.formats.documents.fields import ReadOptions
 from goldbench.formats.documents.identity import fingerprint
-from goldbench.formats.documents.site_lines import LeftOut, without_lines
+from goldbench.formats.documents.site_lines import LeftOutLines, without_lines
 from goldbench.formats.documents.sources import find_files
 from goldbench.records.corpus import Document
 from tests.formats.documents.reading import documents_of
@@ -25,7 +25,7 @@ def site(folder: Path, bodies: list[str], *, title: str = "Pump {n}") -> None:
 
 
 def read(*folders: Path, limit: int | None = None) -> tuple[list[Document], int]:
-    counts: list[LeftOut] = []
+    counts: list[LeftOutLines] = []
     files = find_files([str(folder) for folder in folders]).files
     options = ReadOptions(limit_documents=limit)
     documents = list(documents_of(files, options, on_failure=pytest.fail, on_left_out=counts.append))
@@ -87,7 +87,7 @@ def test_a_paragraph_is_a_line(tmp_path: Path) -> None:
 def test_the_lines_that_were_left_out_are_listed_with_their_pages(tmp_path: Path) -> None:
     lines = "".join(f"<p>Common line {number} {'x' * 200}</p>" for number in range(70))
     site(tmp_path, [lines] * 6)
-    found: list[LeftOut] = []
+    found: list[LeftOutLines] = []
     files = find_files([str(tmp_path)]).files
     list(documents_of(files, on_failure=pytest.fail, on_left_out=found.append))
     assert found[0].lines == 6 * 70

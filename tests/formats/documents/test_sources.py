@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from goldbench.errors import InputError, UsageError
 from goldbench.formats.documents.globs import Glob
-from goldbench.formats.documents.sources import Found, find_files
+from goldbench.formats.documents.sources import SourceFiles, find_files
 from tests.conftest import posix
 
 
@@ -29,11 +29,11 @@ def put(top: Path, *names: str) -> None:
         (top / name).write_text(f"text of {name}")
 
 
-def sources(found: Found) -> list[str]:
+def sources(found: SourceFiles) -> list[str]:
     return [file.source for file in found.files]
 
 
-def problems(found: Found) -> list[str]:
+def problems(found: SourceFiles) -> list[str]:
     return [str(failure) for failure in found.failures]
 
 

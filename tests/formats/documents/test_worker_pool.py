@@ -22,7 +22,7 @@ from goldbench.errors import UnreadableDocument
 from goldbench.formats.documents import worker_pool
 from goldbench.formats.documents.chunker import cut_documents
 from goldbench.formats.documents.sources import find_files
-from goldbench.formats.documents.worker_pool import Budget, WorkerProcess, Workers
+from goldbench.formats.documents.worker_pool import DocumentLimits, WorkerProcess, Workers
 from goldbench.records.corpus import Chunk, Document
 from tests.conftest import posix
 from tests.formats.documents.reading import documents_of, read
@@ -60,7 +60,7 @@ def unexpected(failure: UnreadableDocument) -> None:
 
 def cut(documents: list[Document], *, jobs: int = 1, **budget: float) -> tuple[list[Chunk], list[str]]:
     failures: list[UnreadableDocument] = []
-    with Workers(Budget(**budget), jobs) as workers:
+    with Workers(DocumentLimits(**budget), jobs) as workers:
         chunks = list(cut_documents(documents, workers, size=200, overlap=20, on_failure=failures.append))
     return chunks, [str(failure) for failure in failures]
 
@@ -106,7 +106,7 @@ def test_a_file_that_takes_too_long_is_named_with_its_limit_and_the_next_one_is_
     pdf(tmp_path / "a.pdf", spinning())
     (tmp_path / "b.txt").write_text("text")
     started = time.monotonic()
-    outcome = read(tmp_path, budget=Budget(seconds=2))
+    outcome = read(tmp_path, budget=DocumentLimits(seconds=2))
     assert outcome.texts == ["text"]
     assert outcome.failures == [
         f"{tmp_path / 'a.pdf'}: took more than 2 s: raise documents.seconds, or leave the file out"
@@ -119,7 +119,7 @@ def test_a_file_that_takes_too_long_is_named_with_its_limit_and_the_next_one_is_
 def test_a_file_that_needs_too_much_memory_is_given_up(tmp_path: Path) -> None:
     packer, block = zlib.compressobj(1), b" " * 2**20
     pdf(tmp_path / "a.pdf", b"".join(packer.compress(block) for _ in range(1024)) + packer.flush())
-    (failure,) = read(tmp_path, budget=Budget(memory_megabytes=700)).failures
+    (failure,) = read(tmp_path, budget=DocumentLimits(memory_megabytes=700)).failures
     assert "needs more than 700 MB of memory" in failure
 
 
@@ -137,10 +137,10 @@ def test_a_limit_of_memory_that_the_system_sets_is_kept(tmp_path: Path) -> None:
 def test_a_table_whose_text_is_too_large_is_named_with_its_limit(tmp_path: Path) -> None:
     with (tmp_path / "a.jsonl").open("w") as file:
         file.write('{"text": "' + "a" * 2_000_000 + '"}\n')
-    assert read(tmp_path, budget=Budget(megabytes=1)).failures == []
+    assert read(tmp_path, budget=DocumentLimits(megabytes=1)).failures == []
     table = pa.table({"text": pa.array(["a" * 1000] * 50_000).dictionary_encode()})
     pq.write_table(table, tmp_path / "b.parquet")
-    (failure,) = read(tmp_path, budget=Budget(megabytes=1)).failures
+    (failure,) = read(tmp_path, budget=DocumentLimits(megabytes=1)).failures
     assert "b.parquet: gives more than 1 million characters of text: split it" in failure
 
 
@@ -280,7 +280,7 @@ def test_a_process_that_ran_out_of_memory_does_not_serve_the_next_file(tmp_path:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    outcome = read(tmp_path, budget=Budget(memory_megabytes=256), jobs=1)
+    outcome = read(tmp_path, budget=DocumentLimits(memory_megabytes=256), jobs=1)
     stop.set()
     watcher.join()
     assert outcome.texts == ["text"]

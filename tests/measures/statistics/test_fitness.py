@@ -15,7 +15,7 @@ from goldbench.measures.statistics.fitness import (
     WORTHWHILE,
     Basis,
     Fitness,
-    Level,
+    FitnessLevel,
     Moments,
     Reason,
     fitness,
@@ -38,7 +38,7 @@ def scores(*means: float, queries: int = 100, noise: float = 0.1, seed: int = 0)
     return [(mean + shared + random.normal(0, noise, queries)).tolist() for mean in means]
 
 
-def outcome(found: Fitness) -> tuple[Level, Reason | None]:
+def outcome(found: Fitness) -> tuple[FitnessLevel, Reason | None]:
     return found.level, found.reason
 
 
@@ -47,7 +47,7 @@ APART, CLOSE = scores(0.2, 0.4, 0.6), scores(0.40, 0.405, 0.6)
 
 def test_people_with_systems_far_apart_rank() -> None:
     found = fitness(APART, PEOPLE)
-    assert outcome(found) == (Level.RANKS, None)
+    assert outcome(found) == (FitnessLevel.RANKS, None)
     assert found.chance is not None
     assert found.chance > 0.99
     assert (found.separated, found.pairs, found.more) == (3, 3, 0)
@@ -55,55 +55,55 @@ def test_people_with_systems_far_apart_rank() -> None:
 
 def test_close_systems_are_told_apart_as_far_as_they_go() -> None:
     found = fitness(CLOSE, PEOPLE)
-    assert (*outcome(found), found.separated, found.pairs) == (Level.SEPARATES, Reason.CHANCE, 2, 3)
-    assert outcome(fitness(scores(0.4, 0.4), PEOPLE)) == (Level.REGRESSIONS, Reason.CHANCE)
+    assert (*outcome(found), found.separated, found.pairs) == (FitnessLevel.SEPARATES, Reason.CHANCE, 2, 3)
+    assert outcome(fitness(scores(0.4, 0.4), PEOPLE)) == (FitnessLevel.REGRESSIONS, Reason.CHANCE)
 
 
 @pytest.mark.parametrize(
     ("basis", "expected"),
     [
-        (Basis("smoke", "source"), (Level.SMOKE, Reason.SIMULATED)),
-        (Basis("smoke", "people"), (Level.SMOKE, Reason.SIMULATED)),
-        (Basis("model", "source"), (Level.REGRESSIONS, Reason.SOURCE)),
-        (Basis("human", "model"), (Level.REGRESSIONS, Reason.MODEL)),
-        (Basis("model", "people"), (Level.RANKS, None)),
-        (Basis("users", "people"), (Level.RANKS, None)),
-        (Basis(), (Level.RANKS, None)),
+        (Basis("smoke", "source"), (FitnessLevel.SMOKE, Reason.SIMULATED)),
+        (Basis("smoke", "people"), (FitnessLevel.SMOKE, Reason.SIMULATED)),
+        (Basis("model", "source"), (FitnessLevel.REGRESSIONS, Reason.SOURCE)),
+        (Basis("human", "model"), (FitnessLevel.REGRESSIONS, Reason.MODEL)),
+        (Basis("model", "people"), (FitnessLevel.RANKS, None)),
+        (Basis("users", "people"), (FitnessLevel.RANKS, None)),
+        (Basis(), (FitnessLevel.RANKS, None)),
     ],
 )
-def test_who_wrote_and_judged_limits_the_level(basis: Basis, expected: tuple[Level, Reason | None]) -> None:
+def test_who_wrote_and_judged_limits_the_level(basis: Basis, expected: tuple[FitnessLevel, Reason | None]) -> None:
     assert outcome(fitness(APART, basis)) == expected
 
 
 def test_a_model_s_labels_rank_once_people_have_judged_enough_and_the_order_is_likely() -> None:
     basis = Basis("human", "model")
     enough = CorrectedRanking(chance=0.97, complete=FEWEST, delta=WORTHWHILE)
-    assert outcome(fitness(APART, basis, ranking=enough)) == (Level.RANKS, None)
+    assert outcome(fitness(APART, basis, ranking=enough)) == (FitnessLevel.RANKS, None)
     assert outcome(
         fitness(APART, basis, ranking=CorrectedRanking(chance=0.97, complete=FEWEST - 1, delta=WORTHWHILE))
-    ) == (Level.REGRESSIONS, Reason.MODEL)
+    ) == (FitnessLevel.REGRESSIONS, Reason.MODEL)
     assert outcome(fitness(APART, basis, ranking=CorrectedRanking(chance=0.94, complete=50, delta=WORTHWHILE))) == (
-        Level.REGRESSIONS,
+        FitnessLevel.REGRESSIONS,
         Reason.CHANCE,
     )
-    assert outcome(fitness(APART, Basis("smoke", "model"), ranking=enough)) == (Level.SMOKE, Reason.SIMULATED)
+    assert outcome(fitness(APART, Basis("smoke", "model"), ranking=enough)) == (FitnessLevel.SMOKE, Reason.SIMULATED)
 
 
 def test_unjudged_results_count_only_where_judgments_list_what_is_not_relevant() -> None:
     pooled = Basis("human", "people", lists_others=True)
-    assert fitness(APART, PEOPLE, unjudged=[0.9, 0.2, 0.5]).level is Level.RANKS
-    assert outcome(fitness(APART, pooled, unjudged=[0.11, 0.11, 0.11])) == (Level.REGRESSIONS, Reason.UNJUDGED)
-    assert outcome(fitness(APART, pooled, unjudged=[0.0, 0.06, 0.0])) == (Level.REGRESSIONS, Reason.UNJUDGED)
-    assert fitness(APART, pooled, unjudged=[0.01, 0.05, 0.0]).level is Level.RANKS
+    assert fitness(APART, PEOPLE, unjudged=[0.9, 0.2, 0.5]).level is FitnessLevel.RANKS
+    assert outcome(fitness(APART, pooled, unjudged=[0.11, 0.11, 0.11])) == (FitnessLevel.REGRESSIONS, Reason.UNJUDGED)
+    assert outcome(fitness(APART, pooled, unjudged=[0.0, 0.06, 0.0])) == (FitnessLevel.REGRESSIONS, Reason.UNJUDGED)
+    assert fitness(APART, pooled, unjudged=[0.01, 0.05, 0.0]).level is FitnessLevel.RANKS
 
 
 def test_few_queries_and_coarse_ones_serve_for_smoke_tests() -> None:
-    assert outcome(fitness(scores(0.1, 0.9, queries=FEWEST - 1), PEOPLE)) == (Level.SMOKE, Reason.FEW_QUERIES)
-    assert outcome(fitness(scores(0.4, 0.5, queries=12, noise=0.5), PEOPLE)) == (Level.SMOKE, Reason.COARSE)
-    assert outcome(fitness(scores(0.1, 0.9, queries=12, noise=0.5), PEOPLE)) == (Level.RANKS, None)
-    assert outcome(fitness([[0.3]], PEOPLE)) == (Level.SMOKE, Reason.FEW_QUERIES)
-    assert outcome(fitness([[0.3], [0.9]], PEOPLE)) == (Level.SMOKE, Reason.FEW_QUERIES)
-    assert outcome(fitness([[], []], PEOPLE)) == (Level.UNUSABLE, Reason.NOTHING_JUDGED)
+    assert outcome(fitness(scores(0.1, 0.9, queries=FEWEST - 1), PEOPLE)) == (FitnessLevel.SMOKE, Reason.FEW_QUERIES)
+    assert outcome(fitness(scores(0.4, 0.5, queries=12, noise=0.5), PEOPLE)) == (FitnessLevel.SMOKE, Reason.COARSE)
+    assert outcome(fitness(scores(0.1, 0.9, queries=12, noise=0.5), PEOPLE)) == (FitnessLevel.RANKS, None)
+    assert outcome(fitness([[0.3]], PEOPLE)) == (FitnessLevel.SMOKE, Reason.FEW_QUERIES)
+    assert outcome(fitness([[0.3], [0.9]], PEOPLE)) == (FitnessLevel.SMOKE, Reason.FEW_QUERIES)
+    assert outcome(fitness([[], []], PEOPLE)) == (FitnessLevel.UNUSABLE, Reason.NOTHING_JUDGED)
 
 
 def test_one_system_has_its_mean_with_student_s_interval() -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from goldbench.formats.benchmarks.collection import (
     Collection,
     Entry,
-    Malformed,
+    MalformedItem,
     Qrel,
     Topic,
     distinct,
@@ -32,7 +32,7 @@ _KINDS = tuple(kind for kind in QueryKind if kind is not QueryKind.UNANSWERABLE)
 _RELEVANT = [int(grade) for grade in Relevance if grade >= RELEVANT]
 
 
-class Fields(NamedTuple):
+class RowFields(NamedTuple):
     """What a row holds, not checked: the query, its answer, the texts of its passages, their ids, and what we added."""
 
     question: object
@@ -42,7 +42,7 @@ class Fields(NamedTuple):
     known: object = None
 
 
-class Sample(NamedTuple):
+class AnsweredRow(NamedTuple):
     """A row that is a query with its passages, text by id. ``known`` is what an export of goldbench added."""
 
     query_id: str
@@ -99,15 +99,15 @@ def read_rag_examples(path: Path, examples: object) -> Collection:
     return _collection("llamaindex", path, list(_samples(rows, _of_rag_example)))
 
 
-def _of_file(kind: str, path: Path, read: Callable[[Mapping[str, Any]], Fields]) -> Collection:
+def _of_file(kind: str, path: Path, read: Callable[[Mapping[str, Any]], RowFields]) -> Collection:
     source = Source(path)
     with in_file(source.name):
         return _collection(kind, path, list(_samples(listed_rows(source), read)))
 
 
-def _collection(kind: str, path: Path, samples: list[Sample | Malformed]) -> Collection:
+def _collection(kind: str, path: Path, samples: list[AnsweredRow | MalformedItem]) -> Collection:
     name = shown(path)
-    whole = [sample for sample in samples if isinstance(sample, Sample)]
+    whole = [sample for sample in samples if isinstance(sample, AnsweredRow)]
     about = about_of(whole[0].known) if whole else About()
     return Collection(
         kind=kind,
@@ -123,12 +123,12 @@ def _collection(kind: str, path: Path, samples: list[Sample | Malformed]) -> Col
     )
 
 
-def _samples(rows: Rows, read: Callable[[Mapping[str, Any]], Fields]) -> Iterator[Sample | Malformed]:
+def _samples(rows: Rows, read: Callable[[Mapping[str, Any]], RowFields]) -> Iterator[AnsweredRow | MalformedItem]:
     for number, (location, row) in enumerate(rows, 1):
         try:
             yield _checked(read(_object(row)), f"q{number}", location)
         except Fault as fault:
-            yield Malformed(location_in_words(location), location, fault.problem)
+            yield MalformedItem(location_in_words(location), location, fault.problem)
 
 
 def _object(row: object) -> Mapping[str, Any]:
@@ -137,7 +137,7 @@ def _object(row: object) -> Mapping[str, Any]:
     return row
 
 
-def _checked(fields: Fields, otherwise: str, location: Location) -> Sample:
+def _checked(fields: RowFields, otherwise: str, location: Location) -> AnsweredRow:
     known = fields.known if isinstance(fields.known, Mapping) else {}
     if not isinstance(fields.question, str):
         raise Fault("has no query that is a text; conversations of several turns cannot be read")
@@ -149,10 +149,10 @@ def _checked(fields: Fields, otherwise: str, location: Location) -> Sample:
     passages = _passages(fields)
     if not passages and known.get("answerable") is not False:
         raise Fault("names no passage that answers its query")
-    return Sample(named, fields.question, answer, passages, known, location)
+    return AnsweredRow(named, fields.question, answer, passages, known, location)
 
 
-def _passages(fields: Fields) -> dict[str, str]:
+def _passages(fields: RowFields) -> dict[str, str]:
     texts = [] if fields.contexts is None else fields.contexts
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise Fault("has passages that are not a list of texts")
@@ -168,14 +168,14 @@ def _passages(fields: Fields) -> dict[str, str]:
     return passages
 
 
-def _judged(sample: Sample | Malformed) -> Iterator[Qrel | Malformed]:
-    if isinstance(sample, Malformed):
+def _judged(sample: AnsweredRow | MalformedItem) -> Iterator[Qrel | MalformedItem]:
+    if isinstance(sample, MalformedItem):
         yield sample
     else:
         yield from (Qrel(sample.query_id, doc_id, grade, sample.location) for doc_id, grade in _grades(sample).items())
 
 
-def _grades(sample: Sample) -> dict[str, int]:
+def _grades(sample: AnsweredRow) -> dict[str, int]:
     """Return the grades that an export noted; else 3 for a passage that stands alone, and 2 for each of several.
 
     Passages of a row are relevant, so that grades of another scale than 0 to 3 are not taken.
@@ -189,7 +189,7 @@ def _grades(sample: Sample) -> dict[str, int]:
     return dict.fromkeys(sample.passages, int(usual))
 
 
-def _topic(sample: Sample) -> Topic:
+def _topic(sample: AnsweredRow) -> Topic:
     topic = noted_topic(
         sample.location, {"id": sample.query_id, "text": sample.question}, sample.answer, sample.known, sample.passages
     )
@@ -252,21 +252,23 @@ def quoted(cited: object, passages: Mapping[str, Any]) -> Iterator[tuple[str, in
             yield str(doc_id), start, start + len(str(quote)), str(quote)
 
 
-def _of_ragas(row: Mapping[str, Any]) -> Fields:
+def _of_ragas(row: Mapping[str, Any]) -> RowFields:
     ids = row.get("reference_context_ids")
-    return Fields(row.get("user_input"), row.get("reference"), row.get("reference_contexts"), ids, row.get("goldbench"))
+    return RowFields(
+        row.get("user_input"), row.get("reference"), row.get("reference_contexts"), ids, row.get("goldbench")
+    )
 
 
-def _of_deepeval(row: Mapping[str, Any]) -> Fields:
+def _of_deepeval(row: Mapping[str, Any]) -> RowFields:
     known = row.get("additional_metadata")
     ids = known.get("context_ids") if isinstance(known, Mapping) else None
-    return Fields(row.get("input"), row.get("expected_output"), row.get("context"), ids, known)
+    return RowFields(row.get("input"), row.get("expected_output"), row.get("context"), ids, known)
 
 
-def _of_langsmith(row: Mapping[str, Any]) -> Fields:
+def _of_langsmith(row: Mapping[str, Any]) -> RowFields:
     inputs, outputs, known = row.get("inputs"), row.get("reference_outputs", row.get("outputs")), row.get("metadata")
     ids = known.get("context_ids") if isinstance(known, Mapping) else None
-    return Fields(
+    return RowFields(
         _member(inputs, ("question", "query", "input")),
         _member(outputs, ("answer", "output", "response")),
         _member(outputs, ("contexts", "context", "documents")),
@@ -275,8 +277,8 @@ def _of_langsmith(row: Mapping[str, Any]) -> Fields:
     )
 
 
-def _of_rag_example(row: Mapping[str, Any]) -> Fields:
-    return Fields(row.get("query"), row.get("reference_answer"), row.get("reference_contexts"))
+def _of_rag_example(row: Mapping[str, Any]) -> RowFields:
+    return RowFields(row.get("query"), row.get("reference_answer"), row.get("reference_contexts"))
 
 
 def _member(value: object, names: tuple[str, ...]) -> object:

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from goldbench.errors import InputError
-from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, joined
-from goldbench.formats.benchmarks.left_out import Books, Names, is_unicode
+from goldbench.formats.benchmarks.collection import Collection, Entry, MalformedItem, Qrel, Topic, joined
+from goldbench.formats.benchmarks.left_out import Books, IssuedIds, is_unicode
 from goldbench.formats.documents.titles import short_title
 from goldbench.formats.faults import Fault, Location, location_in_words
 from goldbench.records.corpus import Document
 from goldbench.text.display import shown
 
 
-class Reading:
+class CollectionReader:
     """The ids read from a collection so far, and its judged queries."""
 
     def __init__(self, collection: Collection, books: Books) -> None:
         self.collection, self.books = collection, books
-        self.document_ids, self.query_ids = Names(), Names()
+        self.document_ids, self.query_ids = IssuedIds(), IssuedIds()
         self.topics: dict[str, Topic] = {}
 
     def judgments(self) -> list[Qrel]:
@@ -28,7 +28,7 @@ class Reading:
         first: dict[tuple[str, str], Location] = {}
         judgments = []
         for qrel in self.collection.judgments():
-            if isinstance(qrel, Malformed):
+            if isinstance(qrel, MalformedItem):
                 error = self.located(qrel, qrel.problem)
                 if qrel.part:
                     self.books.broken_part("queries", qrel.part, qrel.query_id, error)
@@ -85,7 +85,7 @@ class Reading:
         """Return the name of the file of passages (0), queries (1) or judgments (2)."""
         return Path(self.collection.names[which]).name or self.collection.names[which]
 
-    def located(self, qrel: Qrel | Malformed, problem: str) -> InputError:
+    def located(self, qrel: Qrel | MalformedItem, problem: str) -> InputError:
         """Return the error for a judgment or a row, with its place."""
         return self._at(2, qrel.location, problem)
 
@@ -102,5 +102,5 @@ def _fault(text: str, title: str = "") -> str | None:
     return None
 
 
-def _taken(identity: str, names: Names) -> str:
+def _taken(identity: str, names: IssuedIds) -> str:
     return f"the id {shown(identity)!r} is that of {location_in_words(names.places[identity])} too"

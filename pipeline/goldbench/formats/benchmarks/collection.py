@@ -78,7 +78,7 @@ class Qrel(NamedTuple):
     location: Location
 
 
-class Malformed(NamedTuple):
+class MalformedItem(NamedTuple):
     """A row that is not a query with its passages. ``query_id`` is its id, or its place if it has none.
 
     ``part`` is the reason why only a part of the row is left out; empty if all of the row is broken.
@@ -103,7 +103,7 @@ class Collection:
     kind: str
     documents: Callable[[], Iterator[Entry]]
     queries: Callable[[], Iterator[Topic]]
-    judgments: Callable[[], Iterator[Qrel | Malformed]]
+    judgments: Callable[[], Iterator[Qrel | MalformedItem]]
     names: tuple[str, str, str]
     files: tuple[Path, ...]
     level: str = "human"

@@ -97,7 +97,7 @@ def is_unicode(text: str) -> bool:
     return True
 
 
-class Names:
+class IssuedIds:
     """The ids of one kind of item: each once; one that does not fit into a TREC file gets another name."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, distinct, listed_rows
+from goldbench.formats.benchmarks.collection import Collection, Entry, MalformedItem, Qrel, Topic, distinct, listed_rows
 from goldbench.formats.documents.identity import document_id
 from goldbench.formats.faults import Fault, Location, in_file, location_in_words
 from goldbench.formats.packed_files import Source
@@ -35,7 +35,7 @@ class Paragraph(NamedTuple):
         return document_id(self.title.replace("/", "-") or "paragraph", self.text)
 
 
-class Asked(NamedTuple):
+class MultiHopQuestion(NamedTuple):
     """A question with all its paragraphs."""
 
     query_id: str
@@ -72,15 +72,15 @@ def read_musique(path: Path) -> Collection:
     return _collection("musique", path, _of_musique)
 
 
-def _collection(kind: str, path: Path, read: Callable[[Location, Mapping[str, Any]], Asked]) -> Collection:
+def _collection(kind: str, path: Path, read: Callable[[Location, Mapping[str, Any]], MultiHopQuestion]) -> Collection:
     source, name = Source(path), shown(path)
 
-    def rows() -> Iterator[Asked | Malformed]:
+    def rows() -> Iterator[MultiHopQuestion | MalformedItem]:
         with in_file(name):
             yield from (_read(location, row, read) for location, row in listed_rows(source))
 
-    def asked() -> Iterator[Asked]:
-        return (question for question in rows() if isinstance(question, Asked))
+    def asked() -> Iterator[MultiHopQuestion]:
+        return (question for question in rows() if isinstance(question, MultiHopQuestion))
 
     def topics() -> Iterator[Topic]:
         answered = {
@@ -109,22 +109,24 @@ def _collection(kind: str, path: Path, read: Callable[[Location, Mapping[str, An
     )
 
 
-def _read(location: Location, row: object, read: Callable[[Location, Mapping[str, Any]], Asked]) -> Asked | Malformed:
+def _read(
+    location: Location, row: object, read: Callable[[Location, Mapping[str, Any]], MultiHopQuestion]
+) -> MultiHopQuestion | MalformedItem:
     if not isinstance(row, Mapping):
-        return Malformed(location_in_words(location), location, "is not a JSON object")
+        return MalformedItem(location_in_words(location), location, "is not a JSON object")
     try:
         question = read(location, row)
     except Fault as fault:
         query_id = row.get("_id", row.get("id"))
-        return Malformed(
+        return MalformedItem(
             query_id if isinstance(query_id, str) else location_in_words(location), location, fault.problem
         )
     unsupported = question.answerable and not question.needed()
-    return Malformed(question.query_id, location, "names no supporting paragraph") if unsupported else question
+    return MalformedItem(question.query_id, location, "names no supporting paragraph") if unsupported else question
 
 
-def _judged(question: Asked | Malformed) -> Iterator[Qrel | Malformed]:
-    if isinstance(question, Malformed):
+def _judged(question: MultiHopQuestion | MalformedItem) -> Iterator[Qrel | MalformedItem]:
+    if isinstance(question, MalformedItem):
         yield question
     else:
         yield from (
@@ -132,7 +134,7 @@ def _judged(question: Asked | Malformed) -> Iterator[Qrel | Malformed]:
         )
 
 
-def _topic(question: Asked) -> Topic:
+def _topic(question: MultiHopQuestion) -> Topic:
     needed = question.needed()
     proofs = []
     for doc_id, paragraph in needed.items():
@@ -152,7 +154,7 @@ def _topic(question: Asked) -> Topic:
     )
 
 
-def _of_hotpotqa(location: Location, row: Mapping[str, Any]) -> Asked:
+def _of_hotpotqa(location: Location, row: Mapping[str, Any]) -> MultiHopQuestion:
     facts: dict[str, list[int]] = {}
     for title, number in _pairs(row, "supporting_facts", "title", "sent_id"):
         if not isinstance(title, str) or not isinstance(number, int) or isinstance(number, bool):
@@ -171,7 +173,7 @@ def _of_hotpotqa(location: Location, row: Mapping[str, Any]) -> Asked:
             )
     compares = str(row.get("type")) in {"comparison", "bridge_comparison"}
     kind = QueryKind.CROSS_COMPARISON if compares else QueryKind.MULTI_HOP
-    return Asked(*_words(row, "_id"), kind, _answer(row), tuple(paragraphs), location)
+    return MultiHopQuestion(*_words(row, "_id"), kind, _answer(row), tuple(paragraphs), location)
 
 
 def _pairs(row: Mapping[str, Any], name: str, first: str, second: str) -> list[tuple[Any, Any]]:
@@ -202,7 +204,7 @@ def _of_sentences(title: object, sentences: object, facts: Mapping[str, Sequence
     return Paragraph(title, text.strip(), title in facts, tuple((start - shift, end - shift) for start, end in proof))
 
 
-def _of_musique(location: Location, row: Mapping[str, Any]) -> Asked:
+def _of_musique(location: Location, row: Mapping[str, Any]) -> MultiHopQuestion:
     paragraphs_given, steps = row.get("paragraphs"), row.get("question_decomposition")
     if not isinstance(paragraphs_given, list) or not all(
         isinstance(paragraph, Mapping) for paragraph in paragraphs_given
@@ -214,7 +216,7 @@ def _of_musique(location: Location, row: Mapping[str, Any]) -> Asked:
     if not isinstance(answerable, bool):
         raise Fault("has an answerable that is neither true nor false")
     answer = _answer(row) if answerable else None
-    return Asked(*_words(row, "id"), QueryKind.MULTI_HOP, answer, tuple(paragraphs), location, answerable)
+    return MultiHopQuestion(*_words(row, "id"), QueryKind.MULTI_HOP, answer, tuple(paragraphs), location, answerable)
 
 
 def _of_object(row: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> Paragraph:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, distinct, table_rows
+from goldbench.formats.benchmarks.collection import Collection, Entry, MalformedItem, Qrel, Topic, distinct, table_rows
 from goldbench.formats.documents.identity import document_id
 from goldbench.formats.faults import Fault, Location, in_file, read_rows
 from goldbench.formats.json_maps import read_json
@@ -27,7 +27,7 @@ _ANSWERS = int(Relevance.ANSWERS)
 Rows = Iterator[tuple[Location, Mapping[str, Any]]]
 
 
-class Asked(NamedTuple):
+class ParagraphQuestion(NamedTuple):
     """One question with its paragraph. ``answers`` are pairs of start and words; empty if the paragraph has none."""
 
     title: str
@@ -83,7 +83,7 @@ def squad_collection(kind: str, rows: Callable[[], Rows], name: str, files: tupl
         files: The files read.
     """
 
-    def read() -> Iterator[Asked]:
+    def read() -> Iterator[ParagraphQuestion]:
         with in_file(name):
             yield from read_rows(rows(), _asked_of_row)
 
@@ -99,7 +99,7 @@ def squad_collection(kind: str, rows: Callable[[], Rows], name: str, files: tupl
     )
 
 
-def _asked_of_row(location: Location, row: Mapping[str, Any]) -> Asked:
+def _asked_of_row(location: Location, row: Mapping[str, Any]) -> ParagraphQuestion:
     """Return the question of a row with ``id``, ``title``, ``context``, ``question`` and ``answers``."""
     title, context, query_id, question = (row.get(key) for key in ("title", "context", "id", "question"))
     if not all(isinstance(text, str) for text in (context, query_id, question)):
@@ -114,7 +114,7 @@ def _asked_of_row(location: Location, row: Mapping[str, Any]) -> Asked:
     except (KeyError, TypeError, ValueError):
         raise Fault("has answers without answer_start and text") from None
     title = title if isinstance(title, str) else ""
-    return Asked(title, str(context), str(query_id), str(question), distinct_answers, location)
+    return ParagraphQuestion(title, str(context), str(query_id), str(question), distinct_answers, location)
 
 
 def _official(content: Mapping[str, Any]) -> Rows:
@@ -155,16 +155,16 @@ def _of_cmrc(paragraphs: list[Any]) -> Rows:
             raise Fault(problem).at(f"paragraph {number}") from None
 
 
-def _judged(question: Asked) -> Iterator[Qrel | Malformed]:
+def _judged(question: ParagraphQuestion) -> Iterator[Qrel | MalformedItem]:
     """Yield the judgment of a question that has an answer in its paragraph, and its broken answers."""
     if question.answers and not question.placed:
         problem = _misplaced(question.misplaced[0])
         if len(question.answers) > 1:
             problem = f"none of its {len(question.answers)} answers stands at its place in its paragraph"
-        yield Malformed(question.query_id, question.location, problem)
+        yield MalformedItem(question.query_id, question.location, problem)
         return
     for start in question.misplaced:
-        yield Malformed(question.query_id, question.location, _misplaced(start), part=MISPLACED)
+        yield MalformedItem(question.query_id, question.location, _misplaced(start), part=MISPLACED)
     if question.placed:
         yield Qrel(question.query_id, question.doc_id, _ANSWERS, question.location)
 
@@ -174,6 +174,6 @@ def _misplaced(start: int) -> str:
     return f"its answer does not stand {where} its paragraph"
 
 
-def _topic(question: Asked) -> Topic:
+def _topic(question: ParagraphQuestion) -> Topic:
     spans = tuple((question.doc_id, start, start + len(words), words) for start, words in question.placed)
     return Topic(question.query_id, question.question, question.location, spans)

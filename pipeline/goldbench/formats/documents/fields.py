@@ -40,7 +40,7 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class ColumnChoice:
     """The columns to use. None as ``text``: all columns are the text; as ``id``: ids are made."""
 
     text: str | None
@@ -48,7 +48,7 @@ class Fields:
     title: str | None
 
 
-def choose_fields(table: Table, options: ReadOptions) -> Fields:
+def choose_fields(table: Table, options: ReadOptions) -> ColumnChoice:
     """Return the fields of a table: those named, else those recognised; an id field is never guessed.
 
     Raises:
@@ -67,10 +67,10 @@ def choose_fields(table: Table, options: ReadOptions) -> Fields:
         )
         raise Fault(f"{problem}; it has {_listed(table.columns)}")
     others = [name for name in table.columns if name != text]
-    return Fields(text, options.id_field, options.title_field or _first(TITLE_FIELDS, others))
+    return ColumnChoice(text, options.id_field, options.title_field or _first(TITLE_FIELDS, others))
 
 
-def row_text(row: Row, fields: Fields) -> str:
+def row_text(row: Row, fields: ColumnChoice) -> str:
     """Return the row's text with line ends as LF; empty if the row holds none.
 
     Raises:
@@ -84,7 +84,7 @@ def row_text(row: Row, fields: Fields) -> str:
     return _whole(text)
 
 
-def row_title(row: Row, fields: Fields) -> str:
+def row_title(row: Row, fields: ColumnChoice) -> str:
     """Return the row's title, empty if it has none; raises as ``row_text`` does."""
     return _whole(_text_of(_value(row, fields.title), fields.title)) if fields.title else ""
 

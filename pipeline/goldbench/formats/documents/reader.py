@@ -23,7 +23,7 @@ from goldbench.formats.documents.encodings import Encodings, encoding_for, unmat
 from goldbench.formats.documents.fields import ReadOptions
 from goldbench.formats.documents.identity import Register, digest, document_id
 from goldbench.formats.documents.rows import row_documents, table_rows
-from goldbench.formats.documents.site_lines import Converted, LeftOut, SitePages
+from goldbench.formats.documents.site_lines import ConvertedPage, LeftOutLines, SitePages
 from goldbench.formats.documents.sources import SourceFile
 from goldbench.formats.documents.titles import short_title, stem
 from goldbench.formats.documents.worker_pool import Workers
@@ -40,7 +40,7 @@ def read_documents(
     workers: Workers,
     *,
     on_failure: Callable[[UnreadableDocument], None],
-    on_left_out: Callable[[LeftOut], None] = lambda _: None,
+    on_left_out: Callable[[LeftOutLines], None] = lambda _: None,
     on_encodings: Callable[[Encodings], None] = lambda _: None,
 ) -> Iterator[Document]:
     """Yield the documents of the files, in their order.
@@ -143,17 +143,17 @@ def _sound(answers: Answers) -> Answers:
         yield answer
 
 
-def _whole(answers: Answers) -> Converted | Fault:
+def _whole(answers: Answers) -> ConvertedPage | Fault:
     """Return the title and text of a file that becomes one document, or why it cannot be read."""
     try:
         (answer,) = _sound(answers)
     except Fault as fault:
         return fault
-    return Converted(answer["title"], answer["text"], answer["unseen"], answer["page_lines"])
+    return ConvertedPage(answer["title"], answer["text"], answer["unseen"], answer["page_lines"])
 
 
 def _whole_document(
-    file: SourceFile, converted: Converted | Fault | None, register: Register
+    file: SourceFile, converted: ConvertedPage | Fault | None, register: Register
 ) -> Iterator[Document | Fault]:
     if isinstance(converted, Fault):
         yield converted

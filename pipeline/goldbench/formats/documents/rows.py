@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import regex
 
-from goldbench.formats.documents.fields import Fields, ReadOptions, choose_fields, row_key, row_text, row_title
+from goldbench.formats.documents.fields import ColumnChoice, ReadOptions, choose_fields, row_key, row_text, row_title
 from goldbench.formats.documents.identity import Keys, Register, digest, fingerprint, row_id
 from goldbench.formats.documents.sources import SourceFile
 from goldbench.formats.documents.titles import short_title
@@ -142,7 +142,7 @@ def row_documents(
             yield Fault(bad[0], line=bad[1])
 
 
-def _survey(source: str, table: Table, fields: Fields, most: int | None) -> Keys:
+def _survey(source: str, table: Table, fields: ColumnChoice, most: int | None) -> Keys:
     """Return a fingerprint of each well-formed row, in order: of its id, or of its source, title and text."""
     keys = array.array("Q")
     size = bad = 0
@@ -163,7 +163,7 @@ def _survey(source: str, table: Table, fields: Fields, most: int | None) -> Keys
     return np.frombuffer(keys, dtype=np.uint64)
 
 
-def _read_parts(table: Table, fields: Fields) -> Iterator[tuple[Row, str | None, str, str] | Fault]:
+def _read_parts(table: Table, fields: ColumnChoice) -> Iterator[tuple[Row, str | None, str, str] | Fault]:
     """Yield each row with its own id, if it brings one, its title and its text; or what is wrong with the row."""
     for row in table.rows():
         if isinstance(row, Fault):
@@ -194,7 +194,7 @@ def _valid_id(value: str) -> str:
 
 
 def _rows(
-    source: str, table: Table, fields: Fields, repeated: set[int]
+    source: str, table: Table, fields: ColumnChoice, repeated: set[int]
 ) -> Iterator[tuple[int | str, str, str, str, int] | Fault]:
     """Yield place, id, title, text and number of each row, or what is wrong with it."""
     occurrences: Counter[int] = Counter()

@@ -72,7 +72,7 @@ _CODE_ROLES = frozenset({
 _NUMBERED = {"pep": "PEP ", "rfc": "RFC "}
 
 
-class _Translator(html5_polyglot.HTMLTranslator):  # type: ignore[misc]
+class _CodeTranslator(html5_polyglot.HTMLTranslator):  # type: ignore[misc]
     """Writes code within a line as code, and what a style sheet would write."""
 
     def visit_literal(self, node: nodes.literal) -> None:
@@ -87,7 +87,7 @@ class _Translator(html5_polyglot.HTMLTranslator):  # type: ignore[misc]
 class _Writer(html5_polyglot.Writer):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
-        self.translator_class = _Translator
+        self.translator_class = _CodeTranslator
 
 
 class _SphinxDirective(Directive):  # type: ignore[misc]

@@ -41,7 +41,7 @@ _MOST_LISTED, _LISTED_LENGTH = 50, 100
 """Most lines that are listed, and most characters of each."""
 
 
-class Converted(NamedTuple):
+class ConvertedPage(NamedTuple):
     """The title of a document, if it has one, its text, and what was left out: hidden characters, lines of PDFs."""
 
     title: str | None
@@ -51,7 +51,7 @@ class Converted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutLines:
     """What was left out of texts.
 
     Attributes:
@@ -96,12 +96,12 @@ class SitePages:
         self._waiting.close()
 
     @property
-    def left_out(self) -> LeftOut:
+    def left_out(self) -> LeftOutLines:
         """What was left out so far."""
         most = sorted(self._listed.items(), key=lambda item: (-item[1], item[0]))[:_MOST_LISTED]
-        return LeftOut(self._lines, tuple(SharedLine(line=line, pages=pages) for line, pages in most))
+        return LeftOutLines(self._lines, tuple(SharedLine(line=line, pages=pages) for line, pages in most))
 
-    def put(self, file: SourceFile, page: Converted | Fault) -> None:
+    def put(self, file: SourceFile, page: ConvertedPage | Fault) -> None:
         """Take a page, or why it cannot be read."""
         if isinstance(page, Fault):
             self._waiting.write(json.dumps([page.problem]) + "\n")
@@ -113,7 +113,7 @@ class SitePages:
         self._pages[_site(file)] += 1
         self._prints[_site(file)].extend(prints)
 
-    def clean_pages(self, files: Iterable[SourceFile]) -> Iterator[Converted | Fault]:
+    def clean_pages(self, files: Iterable[SourceFile]) -> Iterator[ConvertedPage | Fault]:
         """Yield the pages again without what most pages of their site share; ``files`` are as they were put in."""
         shared_of = {site: self._shared(site) for site in self._pages}
         self._waiting.seek(0)
@@ -122,7 +122,7 @@ class SitePages:
             if len(fields) == 1:
                 yield Fault(fields[0])
                 continue
-            page = Converted(*fields)
+            page = ConvertedPage(*fields)
             shared = shared_of[_site(file)]
             text, lines = without_lines(page.text, shared)
             self._lines += len(lines)

@@ -73,7 +73,7 @@ def _kind(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SourceFiles:
     """The files below the paths given, and what is not read; see the module. ``files`` are in order of ``source``."""
 
     files: tuple[SourceFile, ...]
@@ -98,7 +98,7 @@ class _Walk:
     """The real paths of the folders that were listed already."""
 
 
-def find_files(paths: Sequence[str], *, is_run: Callable[[Path], bool] = lambda _: False) -> Found:
+def find_files(paths: Sequence[str], *, is_run: Callable[[Path], bool] = lambda _: False) -> SourceFiles:
     """Return the files to read.
 
     Args:
@@ -121,7 +121,7 @@ def find_files(paths: Sequence[str], *, is_run: Callable[[Path], bool] = lambda 
         if files.setdefault(real_path, SourceFile(path, source)).path is not path:
             repeated.append(source)
     distinct, copies = _without_copies(files.values())
-    return Found(
+    return SourceFiles(
         files=tuple(distinct),
         ignored=dict(sorted(sum((walk.ignored for walk in walks), Counter()).items())),
         repeated=tuple(sorted(repeated + copies)),

@@ -46,7 +46,7 @@ Answer = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class DocumentLimits:
     """What one document may take.
 
     Args:
@@ -162,7 +162,7 @@ def memory_note() -> str | None:
     return "Note: this system cannot limit memory; a damaged file may take all of it."
 
 
-class _Closed(Exception):
+class _PoolClosed(Exception):
     """The answers are no longer wanted."""
 
 
@@ -178,7 +178,7 @@ class _Job:
         while not self._closed.is_set():
             with contextlib.suppress(queue.Full):
                 return self._answers.put(answer, timeout=_POLL_S)
-        raise _Closed
+        raise _PoolClosed
 
     def taken(self) -> Iterator[Answer]:
         """Yield the answers to the next item as they come; raise the error that ended them."""
@@ -197,7 +197,9 @@ class Workers:
         start: Returns a process; by default one of this machine.
     """
 
-    def __init__(self, budget: Budget, jobs: int | None = None, *, start: Callable[[], Worker] | None = None) -> None:
+    def __init__(
+        self, budget: DocumentLimits, jobs: int | None = None, *, start: Callable[[], Worker] | None = None
+    ) -> None:
         self.budget = budget
         self._start = start or WorkerProcess.start
         self._jobs = jobs or min(usable_processors(), _MOST_JOBS)
@@ -264,10 +266,10 @@ class Workers:
         while (job := self._todo.get()) is not None:
             try:
                 process = self._answer_all(job, process)
-            except _Closed:
+            except _PoolClosed:
                 return
             except Exception as error:  # noqa: BLE001  raised again by the thread that waits for the answer
-                with contextlib.suppress(_Closed):
+                with contextlib.suppress(_PoolClosed):
                     job.put(error)
         if process is not None:
             process.rest()
@@ -284,7 +286,7 @@ class Workers:
             self._busy.add(process)
             if self._closed.is_set():  # the closing thread kills those that it finds busy
                 process.stop()
-                raise _Closed
+                raise _PoolClosed
             try:
                 progress.take_from(process)
             except (Crash, Lost) as error:

@@ -14,7 +14,7 @@ from goldbench.formats.json_maps import parse_json, read_json
 from goldbench.formats.packed_files import PACKINGS, Source, decoded
 
 if TYPE_CHECKING:
-    from goldbench.measures.ranks.columns import Table
+    from goldbench.measures.ranks.columns import ColumnTable
 
 
 Kind = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet"]
@@ -32,7 +32,7 @@ _TEXTS = ("text", "content", "page_content", "passage", "contents")
 T = TypeVar("T")
 
 
-class Passage(NamedTuple):
+class RetrievedText(NamedTuple):
     """A retrieved text, and its score if it has one."""
 
     text: str
@@ -79,7 +79,7 @@ def read_json_run(source: Source) -> dict[str, dict[str, float]]:
     return _by_query(source, _scored)
 
 
-def read_passages(source: Source) -> dict[str, list[Passage]]:
+def read_passages(source: Source) -> dict[str, list[RetrievedText]]:
     """Return retrieved texts, best first: ``{query: [text, …]}`` or ``{query: [{"text": …, "score": …}, …]}``.
 
     Raises:
@@ -88,7 +88,7 @@ def read_passages(source: Source) -> dict[str, list[Passage]]:
     return _by_query(source, _passages)
 
 
-def read_table(source: Source, kind: Kind) -> Table:
+def read_table(source: Source, kind: Kind) -> ColumnTable:
     """Return a CSV, TSV or Parquet file as a table.
 
     Raises:
@@ -96,13 +96,13 @@ def read_table(source: Source, kind: Kind) -> Table:
     """
     import polars as pl
 
-    from goldbench.measures.ranks.columns import Table
+    from goldbench.measures.ranks.columns import ColumnTable
 
     data = source.read()
     with in_file(source.name):
         if kind == "parquet":
             try:
-                return Table(pl.read_parquet(data), source.name)
+                return ColumnTable(pl.read_parquet(data), source.name)
             except (pl.exceptions.PolarsError, OSError):
                 raise Fault("is not a Parquet file, or is cut short") from None
         decoded(data)
@@ -117,7 +117,7 @@ def read_table(source: Source, kind: Kind) -> Table:
             problem = str(error).split("\n")[0][:200] or type(error).__name__
             raise Fault(f"is not a table in {kind.upper()}: {problem}") from None
         has_lines = b'"' not in data and b"\n\n" not in data and b"\n\r\n" not in data
-        return Table(frame, source.name, has_lines)
+        return ColumnTable(frame, source.name, has_lines)
 
 
 def _by_query(source: Source, read: Callable[[Any], T]) -> dict[str, T]:
@@ -206,7 +206,7 @@ def _score(value: object) -> float:
     return score
 
 
-def _passages(results: Any) -> list[Passage]:  # noqa: ANN401
+def _passages(results: Any) -> list[RetrievedText]:  # noqa: ANN401
     if not isinstance(results, list):
         raise Fault(Message("no list of passages, which {match='text'} needs"))
     passages = []
@@ -217,7 +217,7 @@ def _passages(results: Any) -> list[Passage]:  # noqa: ANN401
             score = _score(item["score"]) if "score" in item else None
         if not isinstance(text, str):
             raise Fault(Message("result {}: no text, which {match='text'} needs", position))
-        passages.append(Passage(text, score))
+        passages.append(RetrievedText(text, score))
     if len({passage.score is None for passage in passages}) > 1:
         raise Fault("some results have a score and some have none")
     if passages and passages[0].score is not None:

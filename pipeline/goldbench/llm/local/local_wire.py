@@ -195,11 +195,11 @@ async def _exchange(
     except ParameterRefused:  # a template that takes no empty message
         held = False
     try:
-        found = await lane.wire.post(path, {**body, "cache_prompt": held})
+        reply = await lane.wire.post(path, {**body, "cache_prompt": held})
     except ParameterRefused as refused:
         raise _explained(refused, lane.wire.url) from None
     lane.fixed = fixed if held else None
-    return found
+    return reply
 
 
 def _explained(refused: ParameterRefused, url: str) -> CallFailed:

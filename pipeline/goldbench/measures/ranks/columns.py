@@ -29,7 +29,7 @@ _RENAMED = re.compile(r"_duplicated_[0-9]+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ColumnTable:
     """A table, its name in messages, and whether its rows are the lines of a file below a header."""
 
     frame: pl.DataFrame
@@ -61,7 +61,7 @@ def column_of(role: Role, columns: Sequence[str]) -> str | None:
     return next((by_name[name] for name in _NAMES[role] if name in by_name), None)
 
 
-def results(table: Table) -> pl.DataFrame:
+def results(table: ColumnTable) -> pl.DataFrame:
     """Return the rows of a run with the columns ``query``, ``doc`` and ``score``; without scores, by its ranks.
 
     Raises:
@@ -76,7 +76,7 @@ def results(table: Table) -> pl.DataFrame:
     return rows.select("query", "doc", score=-scores if by_rank else scores)
 
 
-def judgments(table: Table) -> dict[str, dict[str, int]]:
+def judgments(table: ColumnTable) -> dict[str, dict[str, int]]:
     """Return the grade per document and query of a table of judgments.
 
     Raises:
@@ -96,7 +96,7 @@ def judgments(table: Table) -> dict[str, dict[str, int]]:
     return qrels
 
 
-def repeated(table: Table, query_id: str, doc_id: str) -> InputError:
+def repeated(table: ColumnTable, query_id: str, doc_id: str) -> InputError:
     """Return the error for a document that a query has twice in a table of results."""
     rows = results(table)
     first, second = ((rows["query"] == query_id) & (rows["doc"] == doc_id)).arg_true()[:2]
@@ -105,7 +105,7 @@ def repeated(table: Table, query_id: str, doc_id: str) -> InputError:
     return table.error(problem, second)
 
 
-def _select(table: Table, value: Role) -> pl.DataFrame:
+def _select(table: ColumnTable, value: Role) -> pl.DataFrame:
     """Return the columns ``query`` and ``doc`` as strings and ``value`` as numbers, null where a text is none."""
     import polars as pl
 
@@ -153,6 +153,6 @@ Library = Literal["pandas", "polars"]
 
 def library_of(thing: object, kind: str = "DataFrame") -> Library | None:
     """Return the library that a frame, or another class of that name, belongs to; None for anything else."""
-    roots = (one.__module__.partition(".")[0] for one in type(thing).__mro__ if one.__name__ == kind)
-    found = next((root for root in roots if root in {"pandas", "polars"}), None)
-    return "pandas" if found == "pandas" else "polars" if found else None
+    roots = (base.__module__.partition(".")[0] for base in type(thing).__mro__ if base.__name__ == kind)
+    library = next((root for root in roots if root in {"pandas", "polars"}), None)
+    return "pandas" if library == "pandas" else "polars" if library else None

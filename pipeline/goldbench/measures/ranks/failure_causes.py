@@ -52,7 +52,7 @@ JUST_BELOW = 2
 """A passage that is ranked at most this many times k is just below k."""
 
 
-class Listed(NamedTuple):
+class ListedResult(NamedTuple):
     """A result in its place: ``grade`` is None if nobody judged it."""
 
     doc_id: str
@@ -60,7 +60,7 @@ class Listed(NamedTuple):
     grade: int | None
 
 
-def first_relevant(ranked: Iterable[Listed], level: int) -> int | None:
+def first_relevant(ranked: Iterable[ListedResult], level: int) -> int | None:
     """Return the rank of the first relevant result, from 1; None if none is relevant.
 
     Args:
@@ -68,12 +68,13 @@ def first_relevant(ranked: Iterable[Listed], level: int) -> int | None:
         level: The smallest grade that counts as relevant.
     """
     return next(
-        (rank for rank, one in enumerate(ranked, start=1) if one.grade is not None and one.grade >= level), None
+        (rank for rank, result in enumerate(ranked, start=1) if result.grade is not None and result.grade >= level),
+        None,
     )
 
 
 def failure_causes(
-    ranked: Sequence[Listed],
+    ranked: Sequence[ListedResult],
     relevant: Collection[str],
     k: int,
     *,
@@ -98,7 +99,7 @@ def failure_causes(
         return (Cause.NO_RESULTS, *_of_words(relevant, shares_words))
     above = ranked[: k if rank is None else rank - 1]
     return (
-        *((Cause.UNJUDGED_ABOVE,) if all(one.grade is None for one in above) else ()),
+        *((Cause.UNJUDGED_ABOVE,) if all(result.grade is None for result in above) else ()),
         *((Cause.NEAR_DUPLICATE_ABOVE,) if alike and _holds_copy(above[:k], relevant, alike) else ()),
         *((Cause.TIE,) if rank is not None and ranked[rank - 1].score == ranked[k - 1].score else ()),
         *_of_words(relevant, shares_words),
@@ -122,7 +123,7 @@ _COMPARED = 20
 """Relevant documents of a query that are looked for near-duplicates of; more would take long and tell nothing new."""
 
 
-def _holds_copy(above: Sequence[Listed], relevant: Collection[str], alike: Callable[[str, str], bool]) -> bool:
+def _holds_copy(above: Sequence[ListedResult], relevant: Collection[str], alike: Callable[[str, str], bool]) -> bool:
     """Return whether a result is a near-duplicate of a relevant document, which it is not graded to be itself."""
     compared = list(islice(sorted(relevant), _COMPARED))
-    return any(alike(one.doc_id, other) for one in above if one.doc_id not in relevant for other in compared)
+    return any(alike(result.doc_id, other) for result in above if result.doc_id not in relevant for other in compared)

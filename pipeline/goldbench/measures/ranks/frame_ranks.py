@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from goldbench.errors import InputError
-from goldbench.measures.ranks.columns import Table, judgments, library_of, repeated, results
-from goldbench.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed, Qrels, Scores, place_hits
+from goldbench.measures.ranks.columns import ColumnTable, judgments, library_of, repeated, results
+from goldbench.measures.ranks.judged_ranks import DuplicateDocument, Hit, JudgedColumns, Qrels, Scores, place_hits
 
 _SYSTEMS = frozenset({"system", "run", "run_id", "runid", "tag", "model", "retriever", "name"})
 """Columns that may name the system of a row."""
@@ -22,7 +22,7 @@ def in_utf8(ids: Iterable[str]) -> list[str]:
     return [text for text in ids if text.isascii() or text.encode("utf-8", "ignore").decode() == text]
 
 
-def place_rows(qrels: Qrels, rows: pl.DataFrame, *, scores: Scores) -> tuple[dict[str, Placed], int]:
+def place_rows(qrels: Qrels, rows: pl.DataFrame, *, scores: Scores) -> tuple[dict[str, JudgedColumns], int]:
     """Return where each judged query has its judged documents, and how many queries are not judged.
 
     Args:
@@ -41,14 +41,14 @@ def place_rows(qrels: Qrels, rows: pl.DataFrame, *, scores: Scores) -> tuple[dic
     judged = _judgments(qrels)
     # Few documents are judged: looking for these first is ten times as fast as joining all rows.
     candidates = rows.with_row_index("row").filter(pl.col("doc").is_in(judged["doc"].unique().implode()))
-    found = candidates.join(judged, on=["query", "doc"], how="inner").sort("row")
+    judged_rows = candidates.join(judged, on=["query", "doc"], how="inner").sort("row")
     with np.errstate(over="ignore"):
         values = rows["score"].to_numpy().astype(np.float32 if scores == "float32" else np.float64, copy=False)
-    positions = found["row"].to_numpy()
-    hits = list(map(Hit, found["doc"].to_list(), found["grade"].to_list(), values[positions].tolist()))
+    positions = judged_rows["row"].to_numpy()
+    hits = list(map(Hit, judged_rows["doc"].to_list(), judged_rows["grade"].to_list(), values[positions].tolist()))
     ends = np.cumsum(blocks["len"].to_numpy())
     hit_ends = np.searchsorted(positions, ends)
-    placed: dict[str, Placed] = {}
+    placed: dict[str, JudgedColumns] = {}
     start = first = 0
     for query_id, end, last in zip(blocks["value"].to_list(), ends.tolist(), hit_ends.tolist(), strict=True):
         if query_id in qrels:
@@ -87,7 +87,7 @@ def _refuse_duplicates(rows: pl.DataFrame) -> None:
             raise DuplicateDocument(*twice.row(0))
 
 
-def place_frame(qrels: Qrels, run: Any, *, scores: Scores) -> tuple[dict[str, Placed], int]:  # noqa: ANN401  pandas is optional
+def place_frame(qrels: Qrels, run: Any, *, scores: Scores) -> tuple[dict[str, JudgedColumns], int]:  # noqa: ANN401  pandas is optional
     """Return what `place_rows` does, for a frame of pandas or polars with columns for query, document and score.
 
     Raises:
@@ -128,7 +128,7 @@ def results_of_rows(rows: pl.DataFrame) -> dict[str, dict[str, float]]:
     return run
 
 
-def _advised(table: Table, twice: DuplicateDocument, library: str | None) -> InputError:
+def _advised(table: ColumnTable, twice: DuplicateDocument, library: str | None) -> InputError:
     """Return the error for a document that a query has twice, and how to split a frame of several systems."""
     error = repeated(table, twice.query_id, twice.doc_id)
     rows = results(table)
@@ -152,13 +152,13 @@ def qrels_of_frame(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  pa
     return judgments(_table(qrels, "qrels"))
 
 
-def _table(frame: Any, name: str) -> Table:  # noqa: ANN401
+def _table(frame: Any, name: str) -> ColumnTable:  # noqa: ANN401
     if isinstance(frame, pl.DataFrame):
-        return Table(frame, name)
+        return ColumnTable(frame, name)
     if library_of(frame) != "pandas":
         raise InputError(name, f"is of type {type(frame).__name__}; give a dict or a frame of pandas or polars")
     try:
-        return Table(pl.DataFrame([_column(str(label), column) for label, column in frame.items()]), name)
+        return ColumnTable(pl.DataFrame([_column(str(label), column) for label, column in frame.items()]), name)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         raise InputError(name, "has a column of mixed types; make ids strings and scores numbers") from None
 

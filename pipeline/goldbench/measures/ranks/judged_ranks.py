@@ -22,7 +22,7 @@ Scores = Literal["float64", "float32"]
 """How scores are compared: trec_eval 10 holds them as float64, trec_eval 9 and everything built on it as float32."""
 
 
-class Placed(NamedTuple):
+class JudgedColumns(NamedTuple):
     """How many documents one query retrieved, and columns of the judged ones among them, in rank order.
 
     ``ranks`` counts from 1, ``grades`` is 0 or more, ``above`` is how many scores are higher than the document's own,
@@ -61,7 +61,7 @@ class BadScore(Exception):
         super().__init__(f"a score is {shown}; it must be a finite number")
 
 
-def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, scores: Scores) -> dict[str, Placed]:
+def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, scores: Scores) -> dict[str, JudgedColumns]:
     """Return where each judged query of ``run`` has its judged documents.
 
     Args:
@@ -86,7 +86,7 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
     return placed
 
 
-def place_hits(hits: Sequence[Hit], ordered: Sequence[float], documents: Iterable[tuple[str, float]]) -> Placed:
+def place_hits(hits: Sequence[Hit], ordered: Sequence[float], documents: Iterable[tuple[str, float]]) -> JudgedColumns:
     """Return the place of a query's judged documents.
 
     Args:
@@ -112,7 +112,7 @@ def place_hits(hits: Sequence[Hit], ordered: Sequence[float], documents: Iterabl
             if equal > 1:
                 rows[position] = (rank_of(doc_id, above, tied[score]), grade, above, equal)
     columns = [list(column) for column in zip(*sorted(rows), strict=True)] or [[], [], [], []]
-    return Placed(len(ordered), *columns)
+    return JudgedColumns(len(ordered), *columns)
 
 
 def _compared(query_id: str, values: Iterable[float], scores: Scores) -> list[float]:

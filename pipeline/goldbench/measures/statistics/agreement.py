@@ -173,12 +173,12 @@ def pair_figures(
     }
     if level > highest:
         del statistics["kappa_binary"]
-    found = estimates(tables, statistics, resamples=resamples, seed=seed)
+    figures = estimates(tables, statistics, resamples=resamples, seed=seed)
     if level > highest:
-        found["kappa_binary"] = Estimate(reason=f"the scale ends below grade {level}")
-    elif found["kappa_binary"].value is None and plain.sum():
+        figures["kappa_binary"] = Estimate(reason=f"the scale ends below grade {level}")
+    elif figures["kappa_binary"].value is None and plain.sum():
         relevant = plain[level:].sum() > 0
-        found["kappa_binary"] = Estimate(
+        figures["kappa_binary"] = Estimate(
             reason=f"no grade is {'below' if relevant else 'of'} {level}{'' if relevant else ' or more'}, in either"
         )
     total = float(table.sum())
@@ -197,7 +197,7 @@ def pair_figures(
             _meaning(tables, counts, counts if squares is None else squares, grade, level)
             for grade in range(highest + 1)
         ],
-        **found,
+        **figures,
     )
 
 
@@ -215,14 +215,14 @@ def estimates(
         return {name: Estimate(reason=NO_PAIR) for name in statistics}
     values = {name: float(statistic(total)) for name, statistic in statistics.items()}
     draws = _draws(tables, statistics, resamples=resamples, seed=seed) if len(tables) > 1 else {}
-    found = {}
+    by_name = {}
     for name, value in values.items():
         if np.isnan(value):
-            found[name] = Estimate(reason=ONE_GRADE)
+            by_name[name] = Estimate(reason=ONE_GRADE)
         else:
             low, high = (percentile_ends(draws[name], len(tables), 0.025) if draws else None) or (None, None)
-            found[name] = Estimate(value=value, low=low, high=high)
-    return found
+            by_name[name] = Estimate(value=value, low=low, high=high)
+    return by_name
 
 
 def _draws(

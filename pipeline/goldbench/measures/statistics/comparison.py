@@ -22,7 +22,7 @@ HOLE_RATE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Aligned:
+class AlignedScores:
     """Scores of several systems on the queries that all of them have: shape (queries, systems, measures).
 
     ``undefined`` counts the queries left out because a measure is not defined for them.
@@ -33,7 +33,7 @@ class Aligned:
     undefined: int = 0
 
 
-def aligned(results: Mapping[str, Result], measures: Sequence[str]) -> Aligned:
+def aligned(results: Mapping[str, Result], measures: Sequence[str]) -> AlignedScores:
     """Return the scores of the queries that every result has and every measure is defined for, by code points."""
     common = set.intersection(*(set(result.query_ids) for result in results.values()))
     query_ids = sorted(common)
@@ -45,9 +45,9 @@ def aligned(results: Mapping[str, Result], measures: Sequence[str]) -> Aligned:
             scores[:, column, depth] = np.asarray(result.values[measure], dtype=np.float64)[order]
     known = ~np.isnan(scores).any(axis=(1, 2))
     if known.all():
-        return Aligned(query_ids, scores)
+        return AlignedScores(query_ids, scores)
     defined = [query_ids[row] for row in np.flatnonzero(known)]
-    return Aligned(defined, scores[known], len(query_ids) - len(defined))
+    return AlignedScores(defined, scores[known], len(query_ids) - len(defined))
 
 
 def scorecard(
@@ -100,7 +100,7 @@ def scorecard(
     )
 
 
-def _undefined(both: Aligned, measures: Sequence[str]) -> Iterator[str]:
+def _undefined(both: AlignedScores, measures: Sequence[str]) -> Iterator[str]:
     """Yield a line if queries are left out because a measure is not defined for them."""
     if both.undefined:
         partial = ", ".join(measure for measure in measures if measure.startswith("all@"))

@@ -120,16 +120,16 @@ class Words:
         among.data[among.data < likeness - 1e-12] = 0
         among.eliminate_zeros()
         groups = _spheres(among, np.array([weights[candidate] for candidate in candidates], dtype=np.int64))
-        found = [[candidates[place] for place in group] for group in groups]
+        clusters_of_members = [[candidates[place] for place in group] for group in groups]
         rest = order[_MOST_LEADERS:]
         if rest:
-            near = _greatest(rows[rest], rows[[group[0] for group in found]])
+            near = _greatest(rows[rest], rows[[group[0] for group in clusters_of_members]])
             for place, centre, cosine in zip(rest, near.position, near.likeness, strict=True):
                 if cosine >= likeness:
-                    found[int(centre)].append(place)
+                    clusters_of_members[int(centre)].append(place)
                 else:
-                    found.append([place])
-        return sorted(found, key=lambda group: (-sum(weights[place] for place in group), group[0]))
+                    clusters_of_members.append([place])
+        return sorted(clusters_of_members, key=lambda group: (-sum(weights[place] for place in group), group[0]))
 
     def _matrix(self, texts: Iterable[Sequence[str]]) -> Any:  # noqa: ANN401  scipy's matrix
         from scipy.sparse import csr_matrix
@@ -239,15 +239,15 @@ def salient_terms(queries: Sequence[tuple[str, int]], words: Words, language: st
 
 def joined(names: Sequence[str], texts: Sequence[str]) -> list[str]:
     """Return the names, with those of scripts without spaces joined if they overlap in a text."""
-    found = [name for name in names if not is_spaceless(name)]
+    spaced = [name for name in names if not is_spaceless(name)]
     grams = [name for name in names if is_spaceless(name)]
     while grams:
         run, grams = grams[0], grams[1:]
         while (step := _step(run, grams, texts)) is not None:
             run, used = step
             grams.remove(used)
-        found.append(run)
-    return found
+        spaced.append(run)
+    return spaced
 
 
 def _step(run: str, grams: Sequence[str], texts: Sequence[str]) -> tuple[str, str] | None:

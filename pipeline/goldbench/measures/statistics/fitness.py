@@ -166,7 +166,7 @@ MOST_UNJUDGED, UNJUDGED_GAP = 0.1, 0.05
 _ALPHA = 0.05
 
 
-class Level(StrEnum):
+class FitnessLevel(StrEnum):
     """What a set is good for, the best first."""
 
     RANKS = "ranks"
@@ -217,7 +217,7 @@ class Fitness:
     ``mean`` is that of one system, and its 95 % interval reaches ``reach`` to either side.
     """
 
-    level: Level
+    level: FitnessLevel
     reason: Reason | None
     queries: int
     systems: int
@@ -251,7 +251,7 @@ def fitness(
     """
     queries, systems = len(columns[0]), len(columns)
     if not queries:
-        return Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, 0, systems)
+        return Fitness(FitnessLevel.UNUSABLE, Reason.NOTHING_JUDGED, 0, systems)
     if systems == 1:
         return _of_one(columns[0], basis)
     return _of_several(columns, basis, unjudged, ranking, separated)
@@ -281,7 +281,7 @@ def _of_several(
     queries, systems = len(columns[0]), len(columns)
     moments = moments_of(columns)
     pairs = list(combinations(range(systems), 2))
-    shown = _shown(median(moments.deviation(one, other, queries) for one, other in pairs), queries)
+    shown = _shown(median(moments.deviation(first, second, queries) for first, second in pairs), queries)
     chance = order_chance(moments) if ranking is None else ranking.chance
     more, delta = queries_more(moments, queries)
     if ranking is not None:
@@ -290,30 +290,40 @@ def _of_several(
     if separated is None:
         separated = _separated(moments)
     level, reason = _without_order(queries, basis)
-    if level is Level.REGRESSIONS:
+    if level is FitnessLevel.REGRESSIONS:
         reason = _barrier(basis, unjudged, ranking)
-    if level is Level.REGRESSIONS and reason is None:
+    if level is FitnessLevel.REGRESSIONS and reason is None:
         ranks = chance >= ENOUGH_CHANCE
-        level = level if refuted else Level.RANKS if ranks else Level.SEPARATES if separated and not ranking else level
-        reason = None if level is Level.RANKS else Reason.EQUAL if not shown else Reason.CHANCE
+        level = (
+            level
+            if refuted
+            else FitnessLevel.RANKS
+            if ranks
+            else FitnessLevel.SEPARATES
+            if separated and not ranking
+            else level
+        )
+        reason = None if level is FitnessLevel.RANKS else Reason.EQUAL if not shown else Reason.CHANCE
         reason = Reason.TEST if refuted and ranks else reason
     level, reason = _unless_coarse(level, reason, shown)
     return Fitness(level, reason, queries, systems, chance, separated, len(pairs), shown, more, delta)
 
 
-def _without_order(queries: int, basis: Basis) -> tuple[Level, Reason | None]:
+def _without_order(queries: int, basis: Basis) -> tuple[FitnessLevel, Reason | None]:
     """Return the level before any order is looked at, and what keeps it low."""
     if basis.written_by == "smoke":
-        return Level.SMOKE, Reason.SIMULATED
+        return FitnessLevel.SMOKE, Reason.SIMULATED
     if queries < FEWEST:
-        return Level.SMOKE, Reason.FEW_QUERIES
-    return Level.REGRESSIONS, None
+        return FitnessLevel.SMOKE, Reason.FEW_QUERIES
+    return FitnessLevel.REGRESSIONS, None
 
 
-def _unless_coarse(level: Level, reason: Reason | None, shown: float | None) -> tuple[Level, Reason | None]:
+def _unless_coarse(
+    level: FitnessLevel, reason: Reason | None, shown: float | None
+) -> tuple[FitnessLevel, Reason | None]:
     """Return the level, lower if regressions are all that is left and these queries show large ones only."""
-    if level is Level.REGRESSIONS and shown is not None and shown > COARSE:
-        return Level.SMOKE, Reason.COARSE
+    if level is FitnessLevel.REGRESSIONS and shown is not None and shown > COARSE:
+        return FitnessLevel.SMOKE, Reason.COARSE
     return level, reason
 
 
@@ -337,8 +347,8 @@ def has_holes(unjudged: Sequence[float]) -> bool:
 
 def _shown(deviation: float, queries: int) -> float | None:
     """Return the difference that queries show, None if the spread is not known or they can show none."""
-    found = detectable_difference(deviation, queries) if deviation and queries > 1 else inf
-    return found if found < inf else None
+    detectable = detectable_difference(deviation, queries) if deviation and queries > 1 else inf
+    return detectable if detectable < inf else None
 
 
 def queries_more(moments: Moments, queries: int) -> tuple[int, float]:
@@ -353,8 +363,8 @@ def queries_more(moments: Moments, queries: int) -> tuple[int, float]:
     """
     pairs = comb(len(moments.means), 2)
     needed, smallest = 0, WORTHWHILE
-    for delta, one, other in neighbours(moments):
-        count = queries_needed(moments.deviation(one, other, queries), delta, pairs=pairs)
+    for delta, first, second in neighbours(moments):
+        count = queries_needed(moments.deviation(first, second, queries), delta, pairs=pairs)
         if count > needed:
             needed, smallest = count, delta
     return missing_of(needed, queries), smallest
@@ -363,8 +373,8 @@ def queries_more(moments: Moments, queries: int) -> tuple[int, float]:
 def neighbours(moments: Moments) -> Iterator[tuple[float, int, int]]:
     """Yield the difference of each system and the next better one, `WORTHWHILE` or more, and the places of both."""
     order = sorted(range(len(moments.means)), key=moments.means.__getitem__)
-    for one, other in pairwise(order):
-        yield max(WORTHWHILE, float(moments.means[other] - moments.means[one])), one, other
+    for first, second in pairwise(order):
+        yield max(WORTHWHILE, float(moments.means[second] - moments.means[first])), first, second
 
 
 def missing_of(needed: float, queries: int) -> int:
@@ -388,9 +398,9 @@ def _separated(moments: Moments) -> int:
     )
 
 
-def _p_value(moments: Moments, one: int, other: int) -> float:
-    error = moments.spread(one, other)
-    return two_sided_p((moments.means[one] - moments.means[other]) / error, int(moments.freedom)) if error else 1.0
+def _p_value(moments: Moments, first: int, second: int) -> float:
+    error = moments.spread(first, second)
+    return two_sided_p((moments.means[first] - moments.means[second]) / error, int(moments.freedom)) if error else 1.0
 
 
 def ranking_of(joint: Joint, *, complete: int, queries: int) -> CorrectedRanking:
@@ -410,10 +420,10 @@ def ranking_of(joint: Joint, *, complete: int, queries: int) -> CorrectedRanking
     asked: list[float] = []
     both: list[float] = []
     deltas: list[float] = []
-    for delta, one, other in neighbours(whole):
+    for delta, first, second in neighbours(whole):
         allowed = (delta / errors_apart(pairs=pairs)) ** 2
-        inner = within.spread(one, other) ** 2
-        outer = max(0.0, whole.spread(one, other) ** 2 - inner)
+        inner = within.spread(first, second) ** 2
+        outer = max(0.0, whole.spread(first, second) ** 2 - inner)
         deltas.append(delta)
         judged.append(inner / (allowed - outer) if allowed > outer else inf)
         asked.append(outer / (allowed - inner) if allowed > inner else inf)

@@ -44,18 +44,18 @@ def guardrails(judgments: Iterable[Judgment], *, own: str | None = None) -> list
             lowered because the quote was missing.
         own: Why there is no answer written by the judge's model, or None if that is not known.
     """
-    found: defaultdict[Canary, dict[tuple[str, str], bool]] = defaultdict(dict)
+    answers: defaultdict[Canary, dict[tuple[str, str], bool]] = defaultdict(dict)
     for judgment in judgments:
         if judgment.canary is not None:
             relevant = judgment.relevance >= RELEVANT or judgment.capped
-            found[judgment.canary].setdefault((judgment.query_id, judgment.chunk_id), relevant)
-    if not found:
+            answers[judgment.canary].setdefault((judgment.query_id, judgment.chunk_id), relevant)
+    if not answers:
         return []
     lines = []
     for kind in PROBES:
-        given = list(found[kind].values())
+        given = list(answers[kind].values())
         if kind is Canary.OWN_ANSWER:
-            lines.append(_own_answers(found, own))
+            lines.append(_own_answers(answers, own))
         else:
             wrong = sum(given) if kind is not Canary.EVIDENCE_ALONE else len(given) - sum(given)
             lines.append(_share_guardrail(kind, wrong, len(given)))
@@ -65,9 +65,9 @@ def guardrails(judgments: Iterable[Judgment], *, own: str | None = None) -> list
 def failed_guardrails(held: Iterable[Guardrail]) -> list[str]:
     """Return a line for each guardrail that a judge failed."""
     return [
-        f"{one.probe}: wrong on {one.wrong} of {one.shown}, surely more than {one.limit:.0%}"
-        for one in held
-        if one.verdict is GuardrailVerdict.FAILED
+        f"{guardrail.probe}: wrong on {guardrail.wrong} of {guardrail.shown}, surely more than {guardrail.limit:.0%}"
+        for guardrail in held
+        if guardrail.verdict is GuardrailVerdict.FAILED
     ]
 
 
@@ -82,9 +82,9 @@ def matched_difference(only_first: float, only_second: float, pairs: float) -> t
     Source: Agresti and Min, Simple improved confidence intervals for comparing matched proportions (Statistics in
         Medicine 24, 2005): Wald's interval with half a pair added to each of the four counts.
     """
-    one, other, total = only_first + 0.5, only_second + 0.5, pairs + 2.0
-    centre = (one - other) / total
-    reach = NormalDist().inv_cdf(0.975) * sqrt(one + other - (one - other) ** 2 / total) / total
+    first, second, total = only_first + 0.5, only_second + 0.5, pairs + 2.0
+    centre = (first - second) / total
+    reach = NormalDist().inv_cdf(0.975) * sqrt(first + second - (first - second) ** 2 / total) / total
     return (only_first - only_second) / pairs, max(-1.0, centre - reach), min(1.0, centre + reach)
 
 
@@ -98,10 +98,10 @@ def _share_guardrail(kind: Canary, wrong: int, shown: int) -> Guardrail:
     return _judged(kind, wrong, shown, interval)
 
 
-def _own_answers(found: dict[Canary, dict[tuple[str, str], bool]], reason: str | None) -> Guardrail:
+def _own_answers(answers: dict[Canary, dict[tuple[str, str], bool]], reason: str | None) -> Guardrail:
     """Return the guardrail on the judge's own answers, beside the documents' sentences for the same queries."""
-    own = {query_id: said for (query_id, _), said in found[Canary.OWN_ANSWER].items()}
-    theirs = {query_id: said for (query_id, _), said in found[Canary.EVIDENCE_ALONE].items()}
+    own = {query_id: accepted for (query_id, _), accepted in answers[Canary.OWN_ANSWER].items()}
+    theirs = {query_id: accepted for (query_id, _), accepted in answers[Canary.EVIDENCE_ALONE].items()}
     shared = own.keys() & theirs.keys()
     if not shared:
         return _absent(Canary.OWN_ANSWER, reason or "no answer written by the judge's model was shown")

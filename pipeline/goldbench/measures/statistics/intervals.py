@@ -60,7 +60,7 @@ def bootstrap_intervals(
         (sums[:, some] for some in parts(systems, sums[:, 0].size)),
         (sums[:, first[some]] - sums[:, second[some]] for some in parts(len(pairs), sums[:, 0].size)),
     )
-    ends = [_between(one, below) for one in drawn]
+    ends = [_between(means, below) for means in drawn]
     low, high = (np.concatenate(side) * grid.unit / queries for side in zip(*ends, strict=True))
     if queries < FEW_FOR_PERCENTILES:
         _widen(low, high, scores, (first, second), confidence)

@@ -136,8 +136,8 @@ def _log_bayes_factor(human: Floats, judge: Floats) -> float:
     nothing, something = (
         np.log1p(apart**2 / freedom / of) for apart, of in ((slope, error), (slope - _USUAL_SLOPE, wide))
     )
-    told = ((freedom + 1) * (nothing - something) - np.log(wide / error)) / 2
-    return float(np.clip(told, -_MOST_EVIDENCE, _MOST_EVIDENCE))
+    log_factor = ((freedom + 1) * (nothing - something) - np.log(wide / error)) / 2
+    return float(np.clip(log_factor, -_MOST_EVIDENCE, _MOST_EVIDENCE))
 
 
 def _shrunk(values: Floats) -> Floats:
@@ -146,11 +146,11 @@ def _shrunk(values: Floats) -> Floats:
     Args:
         values: Shape (K, m), the mean of all systems last.
     """
-    found = np.atleast_2d(np.cov(values))
-    target = np.full(len(values), np.trace(found[:-1, :-1]) / (len(values) - 1))
-    target[-1] = found[-1, -1]
+    covariance = np.atleast_2d(np.cov(values))
+    target = np.full(len(values), np.trace(covariance[:-1, :-1]) / (len(values) - 1))
+    target[-1] = covariance[-1, -1]
     share = _drawn(*values.shape)
-    return np.asarray((1 - share) * found + np.diag(share * target))
+    return np.asarray((1 - share) * covariance + np.diag(share * target))
 
 
 CONFIDENCE = 0.95
@@ -225,8 +225,8 @@ class Joint:
 
     def differences_limits(self) -> tuple[Floats, Floats]:
         """Return the limits of the differences of all pairs, first minus second, which hold together with 95 %."""
-        one, other = np.triu_indices(len(self.means), 1)
-        return _together(self.means[one] - self.means[other], self.draws[:, one] - self.draws[:, other])
+        first, second = np.triu_indices(len(self.means), 1)
+        return _together(self.means[first] - self.means[second], self.draws[:, first] - self.draws[:, second])
 
     def favours(self) -> tuple[Floats, Floats, Floats]:
         """Return by how much the model favours each system over the average one, and limits that hold together."""
@@ -381,15 +381,15 @@ def _priors(direct: Direct, axes: Floats) -> tuple[Floats, Floats, Floats]:
     size = len(contrasts)
     unit = np.eye(size)
     least = direct.variance / 4
-    told = max(_told(direct), least)
+    information = max(_told(direct), least)
     seen = max(float((direct.human**2).mean()) - direct.variance, least)
     quantiles = np.tan((np.arange(_STEPS) + 0.5) / _STEPS * np.pi / 2)
-    alone = _FAR**2 * told * np.einsum("ik,jk->kij", contrasts, contrasts)
+    alone = _FAR**2 * information * np.einsum("ik,jk->kij", contrasts, contrasts)
     kinds = np.concatenate([np.zeros((1, size, size)), alone])
     chances = np.array([1 - _FAVOURED] + [_FAVOURED / len(alone)] * len(alone))
     slopes, shares, priors = [], [], []
     for belief, squares, factor in (
-        *((one, told, np.exp(direct.informed)) for one in _INFORMED),
+        *((informed, information, np.exp(direct.informed)) for informed in _INFORMED),
         (_IGNORANT, seen, 1.0),
     ):
         by_slope = belief.slope_sd**2 * np.outer(direct.judge, direct.judge)

@@ -23,7 +23,7 @@ _CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CorrectedMean:
     """A mean under people's judgments, corrected by a model's.
 
     ``low`` to ``high`` is the interval of the mean over all queries like these. ``weight`` is the trust in
@@ -38,7 +38,7 @@ class Estimate:
 
 def estimate(
     human: Sequence[float], judge: Sequence[float], others: Sequence[float], *, weight: float | None = None
-) -> Estimate:
+) -> CorrectedMean:
     """Return the mean under people's judgments, with Student's 95 % intervals.
 
     For a difference of two systems, pass the differences of their values.
@@ -85,7 +85,7 @@ def estimate(
         error = residual * (unseen * float(rest.mean() - g.mean())) ** 2 / _squared(g)
     everyone += error
     reach = upper_quantile((1 - _CONFIDENCE) / 2, freedom)
-    return Estimate(
+    return CorrectedMean(
         mean=mean, low=mean - reach * sqrt(everyone), high=mean + reach * sqrt(everyone), weight=float(trust)
     )
 

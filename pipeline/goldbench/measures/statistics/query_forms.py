@@ -49,7 +49,7 @@ def form_of(text: str, language: str | None) -> str:
         language: ISO 639-1 code, for its function words; None for no function words.
     """
     stripped = text.strip()
-    found = terms(stripped)
+    words = terms(stripped)
     first = stripped.split(maxsplit=1)[0].casefold() if stripped else ""
     if stripped.endswith(_MARKS) or first in _ASKING or _ASKING_INSIDE.search(stripped):
         return "question"
@@ -58,7 +58,7 @@ def form_of(text: str, language: str | None) -> str:
         return "code"
     if stripped.endswith(_SENTENCE_END) or count_words(stripped) > (5 if len(parts) > 1 else 10):
         return "sentence"
-    return "sentence" if len(parts) > 1 and _functional(language).intersection(found) else "keywords"
+    return "sentence" if len(parts) > 1 and _functional(language).intersection(words) else "keywords"
 
 
 @lru_cache(maxsize=8)
@@ -79,6 +79,6 @@ def distributions(queries: Iterable[tuple[str, int]], language: str | None) -> d
         counts["form"][form_of(text, language)] += count
     order = {name: position for position, name in enumerate(BANDS)}
     return {
-        name: dict(sorted(found.items(), key=lambda item: (order.get(item[0], 99), -item[1], item[0])))
-        for name, found in counts.items()
+        name: dict(sorted(counts_of_values.items(), key=lambda item: (order.get(item[0], 99), -item[1], item[0])))
+        for name, counts_of_values in counts.items()
     }

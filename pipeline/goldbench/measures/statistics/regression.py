@@ -46,7 +46,7 @@ class Fall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class GateCheck:
     """One condition and its outcome. ``fallen`` are the queries that fell most, the deepest fall first.
 
     ``bound`` is the lowest mean that passes. ``reference``, ``low`` and ``high`` (the paired 95 % interval of the
@@ -67,10 +67,10 @@ class Check:
     fallen: Sequence[Fall] = ()
 
 
-def check_minimums(result: Result, minimums: Mapping[str, float]) -> list[Check]:
+def check_minimums(result: Result, minimums: Mapping[str, float]) -> list[GateCheck]:
     """Return a check for each measure that has a lowest mean."""
     return [
-        Check(kind="min", measure=measure, value=mean, bound=bound, passed=mean >= bound - ROUNDING)
+        GateCheck(kind="min", measure=measure, value=mean, bound=bound, passed=mean >= bound - ROUNDING)
         for measure, bound in minimums.items()
         for mean in (result.mean(measure),)
     ]
@@ -85,7 +85,7 @@ def check_drops(
     alpha: float = 0.05,
     permutations: int = 10_000,
     seed: int = 0,
-) -> list[Check]:
+) -> list[GateCheck]:
     """Return a check for each measure that may not fall, over the queries that both sides have.
 
     Args:
@@ -117,7 +117,7 @@ def check_drops(
         deep = value < bound - ROUNDING
         chance = significant_only and deep and p > alpha
         checks.append(
-            Check(
+            GateCheck(
                 kind="drop",
                 measure=measure,
                 value=value,

@@ -96,12 +96,12 @@ def clustered_share(successes: Sequence[float], trials: Sequence[float]) -> tupl
     return wilson(share * worth, worth, upper_quantile(0.025, freedom))
 
 
-def jensen_shannon(one: Mapping[T, float], other: Mapping[T, float]) -> float:
+def jensen_shannon(left: Mapping[T, float], right: Mapping[T, float]) -> float:
     """Return the Jensen-Shannon divergence of two histograms in bits, 0 (equal) to 1 (nothing in common).
 
     Args:
-        one: Count by value, not negative.
-        other: As in ``one``.
+        left: Count by value, not negative.
+        right: As in ``left``.
 
     Raises:
         ValueError: A histogram is empty.
@@ -109,33 +109,33 @@ def jensen_shannon(one: Mapping[T, float], other: Mapping[T, float]) -> float:
     Source: Lin, Divergence measures based on the Shannon entropy (IEEE Trans. Inf. Theory 37(1), 1991), with
         logarithms to base 2 and equal weights.
     """
-    if not any(one.values()) or not any(other.values()):
+    if not any(left.values()) or not any(right.values()):
         raise ValueError("an empty histogram has no divergence")
-    names = sorted(one.keys() | other.keys(), key=repr)
-    first, second = ([histogram.get(name, 0) for name in names] for histogram in (one, other))
+    names = sorted(left.keys() | right.keys(), key=repr)
+    first, second = ([histogram.get(name, 0) for name in names] for histogram in (left, right))
     return float(jensenshannon(first, second, base=2)) ** 2
 
 
 def divergence_by_chance(
-    one: Mapping[str, int], other: Mapping[str, int], *, seed: int, draws: int = 200, quantile: float = 0.95
+    first: Mapping[str, int], second: Mapping[str, int], *, seed: int, draws: int = 200, quantile: float = 0.95
 ) -> float:
     """Return the divergence that two samples of these sizes reach by chance if both are of one distribution.
 
     Args:
-        one: Count by class, at least one item in all.
-        other: As in ``one``.
+        first: Count by class, at least one item in all.
+        second: As in ``first``.
         seed: Seed of the draws, not negative.
         draws: How often the pooled items are divided anew.
         quantile: Quantile of the divergences to return, 0 to 1.
     """
-    names = sorted(one.keys() | other.keys())
-    pooled = np.array([one.get(name, 0) + other.get(name, 0) for name in names], dtype=np.int64)
-    size = sum(one.values())
+    names = sorted(first.keys() | second.keys())
+    pooled = np.array([first.get(name, 0) + second.get(name, 0) for name in names], dtype=np.int64)
+    size = sum(first.values())
     generator = np.random.default_rng(seed)
-    found = []
+    divergences = []
     for _ in range(draws):
         drawn = generator.multivariate_hypergeometric(pooled, size, method="marginals")
         ours = dict(zip(names, drawn.tolist(), strict=True))
         theirs = dict(zip(names, (pooled - drawn).tolist(), strict=True))
-        found.append(jensen_shannon(ours, theirs))
-    return float(np.quantile(found, quantile))
+        divergences.append(jensen_shannon(ours, theirs))
+    return float(np.quantile(divergences, quantile))

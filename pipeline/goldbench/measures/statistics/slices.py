@@ -18,7 +18,7 @@ TRAITS = {"kind": "type", "style": "style", "language": "language", "level": "di
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QuerySlice:
     """A part of the queries: its size, and the score of every system on it."""
 
     name: str
@@ -31,7 +31,7 @@ class Slicing:
     """The queries in parts by one trait."""
 
     trait: str
-    parts: Sequence[Part]
+    parts: Sequence[QuerySlice]
 
 
 def slicings(
@@ -60,7 +60,7 @@ def slicings(
         parts = []
         for name in sorted(counts, key=lambda name: (-counts[name], name)):
             rows = [row for row, value in enumerate(names) if value is not None and str(value) == name]
-            parts.append(Part(name, len(rows), _scores(scores[rows], systems, seed=seed)))
+            parts.append(QuerySlice(name, len(rows), _scores(scores[rows], systems, seed=seed)))
         cut.append(Slicing(trait, parts))
     return cut
 

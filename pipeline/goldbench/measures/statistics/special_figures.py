@@ -190,5 +190,5 @@ def losses(
     for noisy, first in originals.items():
         by_noise.setdefault(str(notes.get(noisy, {}).get("noise") or ALL_NOISE), {})[noisy] = first
     groups = {**(by_noise if len(by_noise) > 1 else {}), ALL_NOISE: dict(originals)}
-    found = [(noise, noise_loss(result, pairs)) for noise, pairs in sorted(groups.items())]
-    return {noise: loss for noise, loss in found if loss is not None}
+    loss_of_noise = [(noise, noise_loss(result, pairs)) for noise, pairs in sorted(groups.items())]
+    return {noise: loss for noise, loss in loss_of_noise if loss is not None}

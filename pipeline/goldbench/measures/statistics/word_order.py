@@ -78,7 +78,7 @@ class WordOrder:
             seed: Seed of the random orders, not negative.
         """
         kinds = self._kinds(words)
-        weights = np.array([[self._log_likelihood(one, other) for other in kinds] for one in kinds])
+        weights = np.array([[self._log_likelihood(kind, other) for other in kinds] for kind in kinds])
         ours = weights[np.arange(len(kinds) - 1), np.arange(1, len(kinds))].sum()
         raw = np.random.PCG64(seed).random_raw(_ORDERS * len(kinds)).reshape(_ORDERS, -1)
         orders = raw.argsort(axis=1, kind="stable")
@@ -89,9 +89,9 @@ class WordOrder:
     def _kinds(self, words: Sequence[str]) -> list[str]:
         return [word if word in self._known else "#" if word[0].isdigit() else f"-{word[-2:]}" for word in words]
 
-    def _log_likelihood(self, one: str, other: str) -> float:
-        own = (self._single[other] + 1) / self._total
-        return log((self._pairs[one, other] + _PRIOR * own) / (self._before[one] + _PRIOR))
+    def _log_likelihood(self, first: str, second: str) -> float:
+        own = (self._single[second] + 1) / self._total
+        return log((self._pairs[first, second] + _PRIOR * own) / (self._before[first] + _PRIOR))
 
 
 def query_orders(
@@ -123,7 +123,7 @@ def query_orders(
 
 def _sentences(passages: Sequence[str]) -> dict[str, list[list[str]]]:
     """Return the words of the sentences of each language with spaces between words and enough text."""
-    found: dict[str, list[list[str]]] = defaultdict(list)
+    sentences_of_form: dict[str, list[list[str]]] = defaultdict(list)
     counts: Counter[str] = Counter()
     for text in passages[:MOST_PASSAGES]:
         language = None if is_spaceless(text) else detect_language(text)
@@ -131,6 +131,8 @@ def _sentences(passages: Sequence[str]) -> dict[str, list[list[str]]]:
             continue
         for start, end in sentence_spans(text):
             if words := terms(text[start:end]):
-                found[language].append(words)
+                sentences_of_form[language].append(words)
                 counts[language] += len(words)
-    return {language: sentences for language, sentences in found.items() if counts[language] >= FEWEST_WORDS}
+    return {
+        language: sentences for language, sentences in sentences_of_form.items() if counts[language] >= FEWEST_WORDS
+    }

@@ -66,7 +66,7 @@ def check_conversation(candidate: Candidate, context: CheckContext) -> Finding |
     finding = finding or check_candidate(candidate, context, without=_NOT_OF_A_LAST_QUESTION)
     if finding is not None:
         return finding
-    said = [text for turn in candidate.history for text in (turn.question, turn.answer or "")]
-    if any(item.quote in text for item in candidate.evidence for text in said):
+    texts_said = [text for turn in candidate.history for text in (turn.question, turn.answer or "")]
+    if any(item.quote in text for item in candidate.evidence for text in texts_said):
         return Finding("history", "an earlier turn gives the evidence of the last question")
     return None

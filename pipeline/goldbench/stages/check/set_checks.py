@@ -130,7 +130,7 @@ class _Sets:
         enough = len(items) - math.ceil(MOST_SHARED_WORDS * len(items) - 1e-9) + 1
         near = {holder for item in rarest[:enough] for holder in self._holders.get(item, ())}
         alike = {i: jaccard(len(items & self._sets[i]), len(items), len(self._sets[i])) for i in near}
-        return {i: found for i, found in alike.items() if found >= MOST_SHARED_WORDS}
+        return {i: share for i, share in alike.items() if share >= MOST_SHARED_WORDS}
 
 
 class _Vectors:
@@ -170,7 +170,7 @@ class _Vectors:
             return {}
         near = {holder for gram in self._telling(counts, norm) for holder in self._holders.get(gram, ())}
         alike = {i: self._dot(counts, self._counts[i]) / (norm * self._norms[i]) for i in near}
-        return {i: found for i, found in alike.items() if found >= MOST_ALIKE}
+        return {i: likeness for i, likeness in alike.items() if likeness >= MOST_ALIKE}
 
     def _telling(self, counts: Counter[str], norm: float) -> list[str]:
         """Return the fewest, rarest n-grams without which the others cannot reach the cosine."""
@@ -183,9 +183,9 @@ class _Vectors:
             rest -= (counts[gram] * self._idf.get(gram, self._idf_of_new)) ** 2
         return chosen
 
-    def _dot(self, one: Counter[str], other: Counter[str]) -> float:
+    def _dot(self, first: Counter[str], second: Counter[str]) -> float:
         idf, new = self._idf, self._idf_of_new
-        return math.fsum(one[gram] * other[gram] * idf.get(gram, new) ** 2 for gram in one.keys() & other.keys())
+        return math.fsum(first[gram] * second[gram] * idf.get(gram, new) ** 2 for gram in first.keys() & second.keys())
 
     def _norm(self, counts: Counter[str]) -> float:
         idf, new = self._idf, self._idf_of_new

@@ -234,7 +234,7 @@ def unlikely(candidate: Candidate, _: CheckContext) -> Finding | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CandidateCheck:
     """One rule. ``rewrite``: other words could satisfy it. ``simulated``: it is applied to simulated queries, too."""
 
     name: str
@@ -243,26 +243,26 @@ class Check:
     simulated: bool
 
 
-CHECKS: tuple[Check, ...] = (
-    Check("schema", schema, rewrite=True, simulated=True),
-    Check("refusal", refusal, rewrite=False, simulated=False),
-    Check("placeholder", blank, rewrite=False, simulated=False),
-    Check("instruction", instruction, rewrite=False, simulated=False),
-    Check("length", length, rewrite=True, simulated=True),
-    Check("constraints", constraints, rewrite=True, simulated=True),
-    Check("evidence", evidence, rewrite=False, simulated=True),
-    Check("language", language, rewrite=True, simulated=True),
-    Check("deixis", deixis, rewrite=True, simulated=False),
-    Check("answer-leak", leak, rewrite=False, simulated=True),
-    Check("no-answer", no_answer, rewrite=False, simulated=False),
-    Check("answer-tie", foreign_answer, rewrite=False, simulated=False),
-    Check("nothing-asked", nothing_asked, rewrite=False, simulated=False),
-    Check("no-cause", no_cause, rewrite=False, simulated=False),
-    Check("off-topic", off_topic, rewrite=False, simulated=False),
-    Check("no-subject", no_subject, rewrite=False, simulated=False),
-    Check("copied-run", copied, rewrite=True, simulated=True),
-    Check("overlap", overlapping, rewrite=True, simulated=True),
-    Check("unlikely", unlikely, rewrite=False, simulated=False),
+CHECKS: tuple[CandidateCheck, ...] = (
+    CandidateCheck("schema", schema, rewrite=True, simulated=True),
+    CandidateCheck("refusal", refusal, rewrite=False, simulated=False),
+    CandidateCheck("placeholder", blank, rewrite=False, simulated=False),
+    CandidateCheck("instruction", instruction, rewrite=False, simulated=False),
+    CandidateCheck("length", length, rewrite=True, simulated=True),
+    CandidateCheck("constraints", constraints, rewrite=True, simulated=True),
+    CandidateCheck("evidence", evidence, rewrite=False, simulated=True),
+    CandidateCheck("language", language, rewrite=True, simulated=True),
+    CandidateCheck("deixis", deixis, rewrite=True, simulated=False),
+    CandidateCheck("answer-leak", leak, rewrite=False, simulated=True),
+    CandidateCheck("no-answer", no_answer, rewrite=False, simulated=False),
+    CandidateCheck("answer-tie", foreign_answer, rewrite=False, simulated=False),
+    CandidateCheck("nothing-asked", nothing_asked, rewrite=False, simulated=False),
+    CandidateCheck("no-cause", no_cause, rewrite=False, simulated=False),
+    CandidateCheck("off-topic", off_topic, rewrite=False, simulated=False),
+    CandidateCheck("no-subject", no_subject, rewrite=False, simulated=False),
+    CandidateCheck("copied-run", copied, rewrite=True, simulated=True),
+    CandidateCheck("overlap", overlapping, rewrite=True, simulated=True),
+    CandidateCheck("unlikely", unlikely, rewrite=False, simulated=False),
 )
 
 

@@ -116,7 +116,7 @@ class Companions:
             purpose: What they are for; another purpose has another order.
         """
         drawn = sorted(self._members, key=lambda member: (number_of(seed, purpose, member.chunk_id), member.chunk_id))
-        yield from (one.position for one in drawn)
+        yield from (companion.position for companion in drawn)
 
     def near(self, position: int, *, count: int) -> Iterator[int]:
         """Yield the positions of the passages that share most with one, at most ``count``.
@@ -157,19 +157,20 @@ class Companions:
         return scores
 
     def _joinable(self, place: int, other: int, *, across_documents: bool) -> bool:
-        one, two = self._members[place], self._members[other]
+        first, second = self._members[place], self._members[other]
         if place == other or (
-            one.doc_id == two.doc_id and (across_documents or (one.start < two.end and two.start < one.end))
+            first.doc_id == second.doc_id
+            and (across_documents or (first.start < second.end and second.start < first.end))
         ):
             return False
-        return jaccard(len(one.terms & two.terms), len(one.terms), len(two.terms)) < MOST_ALIKE
+        return jaccard(len(first.terms & second.terms), len(first.terms), len(second.terms)) < MOST_ALIKE
 
 
 def _member(chunk: Chunk, position: int, numbers: dict[str, int]) -> _Member:
     text = "\n".join((chunk.title, *chunk.headings, chunk.text))
-    found = content_terms(text, None)
+    content = content_terms(text, None)
     named = {part for match in _NAME.finditer(text) for part in terms(match.group())}
-    known = frozenset(numbers.setdefault(term, len(numbers)) for term in found)
+    known = frozenset(numbers.setdefault(term, len(numbers)) for term in content)
     return _Member(
         position=position,
         chunk_id=chunk.chunk_id,

@@ -183,8 +183,8 @@ def _is_fit(question: str, sentence: str) -> bool:
 
 def _wordings(sentence: str, context: str) -> Iterator[str]:
     """Yield the questions that a sentence answers, without their marks."""
-    found = _LEAD.fullmatch(sentence)
-    lead, main = (found[1], found[2][0].upper() + found[2][1:]) if found else ("", sentence)
+    match = _LEAD.fullmatch(sentence)
+    lead, main = (match[1], match[2][0].upper() + match[2][1:]) if match else ("", sentence)
     aim = re.match(r"(?:To|In order to) ((\w+) .+)", lead)
     clause = _order(main) or _with_auxiliary(main, context) or _with_full_verb(main, context)
     if clause is None:
@@ -238,22 +238,22 @@ def _order(text: str) -> Clause | None:
 
 def _as_reader(text: str) -> str:
     """Return words to the reader as the reader would put them."""
-    for said, asked in (("your", "my"), ("you are", "I am"), ("you", "I")):
-        text = re.sub(rf"\b{said}\b", asked, text)
+    for addressed, asked in (("your", "my"), ("you are", "I am"), ("you", "I")):
+        text = re.sub(rf"\b{addressed}\b", asked, text)
     return text
 
 
 def _with_auxiliary(text: str, context: str) -> Clause | None:
     """Return the clause of the first auxiliary."""
-    found = re.match(
+    match = re.match(
         rf"(.{{2,80}}?) ({'|'.join(_AUXILIARIES)}) (?:also |often |usually )?(?!that\b|not |no |never )(.+)", text
     )
-    if not found or not _is_subject(found[1]):
+    if not match or not _is_subject(match[1]):
         return None
-    verb, subject = found[2], _inside(found[1], context)
-    if verb in _HAVE and not _is_participle(found[3].split()[0]):
-        return Clause(subject, verb, found[3], _HAVE[verb], "have")
-    return Clause(subject, verb, found[3], verb)
+    verb, subject = match[2], _inside(match[1], context)
+    if verb in _HAVE and not _is_participle(match[3].split()[0]):
+        return Clause(subject, verb, match[3], _HAVE[verb], "have")
+    return Clause(subject, verb, match[3], verb)
 
 
 def _with_full_verb(text: str, context: str) -> Clause | None:

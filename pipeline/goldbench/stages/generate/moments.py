@@ -63,11 +63,11 @@ def moment_of(chunk: Chunk, source: str) -> str | None:
     name = _SUFFIX.sub("", source.rpartition("/")[2]).replace("_", " ")
     titles = _SECTION.sub("", f"{chunk.title}\n{chunk.headings[-1] if chunk.headings else ''}")
     for text in (titles, name):
-        found = list(dict.fromkeys(_moments(text, bare=True)))
-        if found:
-            return found[0] if len(found) == 1 else None
-    found = list(dict.fromkeys(_moments(chunk.text, bare=False)))
-    return found[0] if len(found) == 1 else None
+        moments = list(dict.fromkeys(_moments(text, bare=True)))
+        if moments:
+            return moments[0] if len(moments) == 1 else None
+    moments = list(dict.fromkeys(_moments(chunk.text, bare=False)))
+    return moments[0] if len(moments) == 1 else None
 
 
 def names_moment(query: str, moment: str) -> bool:

@@ -161,8 +161,8 @@ def generation_prompt(prompt: Prompt, brief: Brief, *, context: str, examples: S
 
 def locate(quote: str, chunk: Chunk) -> tuple[Evidence, ...]:
     """Return the quote as evidence in the document's own words; empty if the chunk does not hold it."""
-    found = find_quote(quote, chunk.text)
-    return () if found is None else (chunk.evidence(*found),)
+    span = find_quote(quote, chunk.text)
+    return () if span is None else (chunk.evidence(*span),)
 
 
 def describe_constraints(constraints: Constraints) -> str:

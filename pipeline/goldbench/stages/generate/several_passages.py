@@ -103,12 +103,12 @@ class ModelKindWriter:
         if not reply.query.strip():
             return why_none(reply.skip_reason)
         quotes = reply.evidence[: len(chunks)]
-        found = tuple(item for quote, chunk in zip(quotes, chunks, strict=False) for item in locate(quote, chunk))
+        evidence = tuple(item for quote, chunk in zip(quotes, chunks, strict=False) for item in locate(quote, chunk))
         return self._candidate(
             reply,
             brief,
             kind,
-            evidence=found,
+            evidence=evidence,
             quote="\n".join(quotes) or None,
             answer=reply.answer.strip() or None,
             needs=tuple(chunk.chunk_id for chunk in chunks),

@@ -46,7 +46,7 @@ READY = Limits(min_words=10, min_characters=20)
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class CandidatePassage:
     """A chunk as the rules see it."""
 
     text: str
@@ -88,24 +88,24 @@ LICENCE_SIGNS = 3
 """Kinds of licence phrase, of seven, from which a text is a licence; an article on a subject of law has one or two."""
 
 
-def passage(text: str) -> Passage:
+def passage(text: str) -> CandidatePassage:
     """Return a chunk as the rules see it."""
-    return Passage(text=text, spaceless=is_spaceless(text), size=word_count(text))
+    return CandidatePassage(text=text, spaceless=is_spaceless(text), size=word_count(text))
 
 
-def too_short(p: Passage, limits: Limits) -> str | None:
+def too_short(p: CandidatePassage, limits: Limits) -> str | None:
     """Reject a chunk with too few words, or characters in scripts without spaces."""
     least, unit = (limits.min_characters, "characters") if p.spaceless else (limits.min_words, "words")
     return f"{p.size} {unit}, fewer than {least}" if p.size < least else None
 
 
-def too_long(p: Passage, limits: Limits) -> str | None:
+def too_long(p: CandidatePassage, limits: Limits) -> str | None:
     """Reject a chunk that exceeds the chunk limit."""
     most = limits.max_characters
     return f"{len(p.text)} characters, more than {most}" if most is not None and len(p.text) > most else None
 
 
-def few_letters(p: Passage, limits: Limits) -> str | None:
+def few_letters(p: CandidatePassage, limits: Limits) -> str | None:
     """Reject tables of numbers, formulas and code, which have few letters among their characters."""
     dark = _dark(p.text)
     share = letter_count(p.text) / dark if dark else 0.0
@@ -117,7 +117,7 @@ def _dark(text: str) -> int:
     return len("".join(text.split()))
 
 
-def contents_list(p: Passage, limits: Limits) -> str | None:
+def contents_list(p: CandidatePassage, limits: Limits) -> str | None:
     """Reject tables of contents and indexes: lines that end in a page number or begin with a chapter's number."""
     lines = p.lines
     if len(lines) < limits.list_lines:
@@ -132,7 +132,7 @@ def _is_entry(line: str) -> bool:
     return bool(_PAGE_NUMBER.search(line[-24:])) or bool(_NUMBERED.match(line) and not _ENDS.search(line[-8:]))
 
 
-def link_list(p: Passage, limits: Limits) -> str | None:
+def link_list(p: CandidatePassage, limits: Limits) -> str | None:
     """Reject a chunk of which most characters are links and addresses."""
     if not ("](" in p.text or "://" in p.text or "www." in p.text):
         return None
@@ -150,7 +150,7 @@ def _links(text: str) -> Iterator[tuple[int, int]]:
             yield match.span()
 
 
-def navigation(p: Passage, limits: Limits) -> str | None:
+def navigation(p: CandidatePassage, limits: Limits) -> str | None:
     """Reject menus: mostly lines of a few words without an end mark, or one line of entries between marks."""
     lines = p.lines
     most = limits.short_line_words * p.per_word
@@ -166,14 +166,14 @@ def _is_short(line: str, most: float, spaceless: bool) -> bool:
     return len(line) < 80 and (word_count(line) if spaceless else len(line.split())) <= most
 
 
-def licence(p: Passage, limits: Limits) -> str | None:  # noqa: ARG001 - every rule has the same form
+def licence(p: CandidatePassage, limits: Limits) -> str | None:  # noqa: ARG001 - every rule has the same form
     """Reject licence and copyright pages, which hold phrases of several kinds in ``text/licences.toml``."""
     text = p.text.casefold().replace("\n", " ")
     kinds = sum(any(phrase in text for phrase in phrases) for phrases in table("licences").values())
     return f"{kinds} kinds of licence phrase" if kinds >= LICENCE_SIGNS else None
 
 
-def no_sentence(p: Passage, limits: Limits) -> str | None:
+def no_sentence(p: CandidatePassage, limits: Limits) -> str | None:
     """Reject a chunk without a sentence: a few words up to an end mark, or many words on one line."""
     marked = limits.sentence_words * p.per_word
     unmarked = limits.unmarked_sentence_words * p.per_word
@@ -192,7 +192,7 @@ def _stretches(text: str) -> Iterator[tuple[str, bool]]:
     yield text[start:], False
 
 
-RULES: tuple[tuple[str, Callable[[Passage, Limits], str | None]], ...] = (
+RULES: tuple[tuple[str, Callable[[CandidatePassage, Limits], str | None]], ...] = (
     ("too-short", too_short),
     ("too-long", too_long),
     ("few-letters", few_letters),

@@ -160,24 +160,24 @@ class Clusters:
         return tuple(self._positions[first:last].tolist()) or (position,)
 
 
-def _shared(one: Shingles, other: Shingles) -> int:
+def _shared(first: Shingles, second: Shingles) -> int:
     """Return the number of items in two sorted sets."""
-    if len(one) < len(other):
-        one, other = other, one
-    return int(np.count_nonzero(one.take(one.searchsorted(other), mode="clip") == other))
+    if len(first) < len(second):
+        first, second = second, first
+    return int(np.count_nonzero(first.take(first.searchsorted(second), mode="clip") == second))
 
 
-def are_alike(one: str, other: str) -> bool:
+def are_alike(first: str, second: str) -> bool:
     """Return whether two texts are near-duplicates."""
-    return have_alike_shingles(shingles(one), shingles(other))
+    return have_alike_shingles(shingles(first), shingles(second))
 
 
-def have_alike_shingles(one: Shingles, other: Shingles) -> bool:
+def have_alike_shingles(first: Shingles, second: Shingles) -> bool:
     """Return whether two texts with these shingles are near-duplicates."""
-    fewer, more = sorted((len(one), len(other)))
+    fewer, more = sorted((len(first), len(second)))
     if fewer < NEAR_DUPLICATE * more:  # even if all were shared
         return False
-    return jaccard(_shared(one, other), len(one), len(other)) >= NEAR_DUPLICATE
+    return jaccard(_shared(first, second), len(first), len(second)) >= NEAR_DUPLICATE
 
 
 class PassageLikeness:
@@ -191,8 +191,8 @@ class PassageLikeness:
         self._texts = texts
         self._shingles = lru_cache(maxsize=2 * _KEPT)(lambda doc_id: shingles(texts[doc_id]))
 
-    def are_alike(self, one: str, other: str) -> bool:
+    def are_alike(self, first: str, second: str) -> bool:
         """Return whether two passages are near-duplicates; a passage whose text is not known is like no other."""
-        if one not in self._texts or other not in self._texts:
+        if first not in self._texts or second not in self._texts:
             return False
-        return have_alike_shingles(self._shingles(one), self._shingles(other))
+        return have_alike_shingles(self._shingles(first), self._shingles(second))

@@ -83,8 +83,8 @@ def _lists_changes(chunk: Chunk, *, one_version: bool) -> bool:
     """Whether a chunk lists the changes of several versions or days, or of one on a page that is for many."""
     texts = chunk.text.split("\n")
     lines = (*chunk.headings[1:], *(line for line in texts if not one_version or _MARKED.match(line)))
-    found = {match[1] for line in lines if (match := _CHANGE.match(line[:100]))}
-    return len(found) > 1 or (bool(found) and not one_version and len(_ITEM.findall(chunk.text)) >= _FEWEST_ITEMS)
+    kinds = {match[1] for line in lines if (match := _CHANGE.match(line[:100]))}
+    return len(kinds) > 1 or (bool(kinds) and not one_version and len(_ITEM.findall(chunk.text)) >= _FEWEST_ITEMS)
 
 
 @lru_cache(maxsize=1024)
