@@ -60,8 +60,7 @@ class UsersOrder:
     def policy(self) -> ReplacePolicy:
         """Return what decides whether the set may take its folder: the settings, and the queries of the log."""
         logged = sorted((text, query.text, query.count) for text, query in self.log.queries.items())
-        rules = [sorted(self.names)]
-        queries = hashlib.sha256(json.dumps([logged, rules]).encode("utf-8", "surrogatepass")).hexdigest()
+        queries = hashlib.sha256(json.dumps([logged, sorted(self.names)]).encode("utf-8", "surrogatepass")).hexdigest()
         config = self.order.config
         whole = hashlib.sha256(f"{config.fingerprint({})} {queries}".encode()).hexdigest()
         return ReplacePolicy(
