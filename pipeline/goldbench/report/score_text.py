@@ -288,7 +288,8 @@ def unanswerable_lines(special: Mapping[str, Special], asked: int) -> Iterator[s
         empty = f"; {figures.empty:,} of these without results" if figures.empty else ""
         yield (
             f"{name}: the first result's score tells {separation.answerable:,} answerable from "
-            f"{separation.unanswerable:,} unanswerable queries with AUROC {separation.auroc:.4f} [{separation.low:.4f}, {separation.high:.4f}] "
+            f"{separation.unanswerable:,} unanswerable queries with AUROC {separation.auroc:.4f} "
+            f"[{separation.low:.4f}, {separation.high:.4f}] "
             f"(1 tells all, 0.5 none){empty}."
         )
 
