@@ -18,7 +18,7 @@ from goldbench.api.gold_set import GoldSet
 from tests.conftest import IMPORT_PATH, ROOT, python_of
 from tests.model_server.fixture import start_server
 from tests.retrieval.search_engine import Engine, running
-from tests.review.postgres import postgres
+from tests.systems.postgres import postgres
 
 PAGE = (ROOT / "docs" / "how_to" / "connect_a_retriever.md").read_text(encoding="utf-8")
 RECIPES = dict(re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', PAGE, re.MULTILINE | re.DOTALL))

@@ -227,11 +227,11 @@ def _after(token: Token, passage: SourcePassage) -> Token:
 
 def allowed_terms(forms: Iterable[str], constraints: Constraints) -> list[str]:
     """Return the forms that a keyword query may use, split at their marks if no punctuation is allowed."""
-    found: list[str] = []
+    allowed: list[str] = []
     for form in forms:
         parts = [form] if constraints.punctuation else _MARK.sub(" ", form).split()
-        found.extend(part for part in parts if not _is_banned(part, constraints))
-    return list(dict.fromkeys(found))
+        allowed.extend(part for part in parts if not _is_banned(part, constraints))
+    return list(dict.fromkeys(allowed))
 
 
 def fitted_terms(ranked: Sequence[str], constraints: Constraints) -> list[str]:
@@ -304,7 +304,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _cut(text: str, start: int) -> int:
     """Return the end of a part: after the last break in its second half, else before the last letter that fits."""
-    breaks = [int(found.end()) for found in _BREAK.finditer(text, start + LONGEST_PIECE // 2, start + LONGEST_PIECE)]
+    breaks = [int(match.end()) for match in _BREAK.finditer(text, start + LONGEST_PIECE // 2, start + LONGEST_PIECE)]
     if breaks:
         return breaks[-1]
     cut = start + LONGEST_PIECE

@@ -188,8 +188,10 @@ class ManyJudge(_Assessor):
             count=str(len(pairs)),
             complaint=complaint,
         )
-        found = [[item for item in reply.passages if item.number == number] for number in range(1, len(pairs) + 1)]
-        return [_Said(items[0], _line(reply.intent)) if len(items) == 1 else None for items in found]
+        items_of_number = [
+            [item for item in reply.passages if item.number == number] for number in range(1, len(pairs) + 1)
+        ]
+        return [_Said(items[0], _line(reply.intent)) if len(items) == 1 else None for items in items_of_number]
 
 
 @dataclass(frozen=True, slots=True)

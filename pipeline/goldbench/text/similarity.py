@@ -63,23 +63,23 @@ def _in_rows(tokens: Sequence[bytes], size: int) -> Shingles:
     """Return the hash of each of the rows of ``size`` tokens, at least one of which there is."""
     hashes = np.fromiter(map(xxh3_64_intdigest, tokens), np.uint64, len(tokens))
     count = len(tokens) - size + 1
-    found = np.full(count, size, np.uint64)
+    mixed = np.full(count, size, np.uint64)
     for offset in range(size):
-        found *= _MULTIPLIER
-        found += hashes[offset : offset + count]
-    found ^= found >> np.uint64(33)
-    found *= _MIX
-    found ^= found >> np.uint64(33)
-    return found
+        mixed *= _MULTIPLIER
+        mixed += hashes[offset : offset + count]
+    mixed ^= mixed >> np.uint64(33)
+    mixed *= _MIX
+    mixed ^= mixed >> np.uint64(33)
+    return mixed
 
 
-def jaccard(shared: int, one: int, other: int) -> float:
+def jaccard(shared: int, size: int, other_size: int) -> float:
     """Return the Jaccard similarity of two sets, 0 to 1; 0 if both are empty.
 
     Args:
         shared: Number of items in both sets.
-        one: Number of items in the first set.
-        other: Number of items in the second set.
+        size: Number of items in the first set.
+        other_size: Number of items in the second set.
     """
-    union = one + other - shared
+    union = size + other_size - shared
     return shared / union if union else 0.0
