@@ -62,9 +62,11 @@ def agree(
         _, tables = query_tables(first, second, highest=highest, weights=weights)
         _, squares = query_tables(first, second, highest=highest, weights=weights, power=2)
     figures = pair_figures(tables, counts, level=level, resamples=resamples, seed=seed, squares=squares)
-    given = [grade for labels in (reference, judge) for judged in labels.grades.values() for grade in judged.values()]
-    beyond = sum(grade > highest for grade in given)
-    unjudged = sum(grade < 0 for grade in given)
+    all_grades = [
+        grade for labels in (reference, judge) for judged in labels.grades.values() for grade in judged.values()
+    ]
+    beyond = sum(grade > highest for grade in all_grades)
+    unjudged = sum(grade < 0 for grade in all_grades)
     return Agreement(
         goldbench=__version__,
         reference=shown(reference.name),

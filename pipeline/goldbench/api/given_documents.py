@@ -58,29 +58,29 @@ def _documents(documents: Any) -> SourceFiles:  # noqa: ANN401  recognised by it
     if library_of(documents, "LazyFrame") is not None:
         raise UsageError("not a valid frame: a LazyFrame; call collect() first", parameter="documents")
     if isinstance(documents, str | PathLike):
-        given = [documents]
+        several = [documents]
     elif isinstance(documents, Mapping | bytes | bytearray) or not isinstance(documents, Iterable):
         raise UsageError(f"not a valid path or frame: {type(documents).__name__}; {_TEXTS}", parameter="documents")
     else:
         with callers_code():
-            given = list(documents)
-    if not given:
+            several = list(documents)
+    if not several:
         raise UsageError("is empty; give at least one path", parameter="documents")
-    paths = [_path(item, number) for number, item in enumerate(given, start=1)]
+    paths = [_path(item, number) for number, item in enumerate(several, start=1)]
     try:
         return find_documents(paths)
     except UsageError as error:
         raise UsageError(Message("{}; a string is a path: {}", error.message, _TEXTS)) from None
 
 
-def _path(given: object, number: int) -> str:
-    if not isinstance(given, str | PathLike):
-        of_langchain = "give texts=[document.page_content for ...]" if hasattr(given, "page_content") else _TEXTS
-        remedy = "give rows as a frame: pandas.DataFrame(rows)" if isinstance(given, Mapping) else of_langchain
+def _path(value: object, number: int) -> str:
+    if not isinstance(value, str | PathLike):
+        of_langchain = "give texts=[document.page_content for ...]" if hasattr(value, "page_content") else _TEXTS
+        remedy = "give rows as a frame: pandas.DataFrame(rows)" if isinstance(value, Mapping) else of_langchain
         raise UsageError(
-            f"item {number} is of type {type(given).__name__}, not a path; {remedy}", parameter="documents"
+            f"item {number} is of type {type(value).__name__}, not a path; {remedy}", parameter="documents"
         )
-    path = str(given)
+    path = str(value)
     if not path or len(path) > _LONGEST_PATH or not path.isprintable():
         what = f"a text of {len(path):,} characters" if path else "empty"
         raise UsageError(f"item {number} is {what}, not a path; {_TEXTS}", parameter="documents")

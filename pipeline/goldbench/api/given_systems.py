@@ -135,13 +135,13 @@ def check_kinds(systems: Mapping[str, object]) -> None:
             adapt(system, name=name)
 
 
-def name_of(given: object) -> str:
+def name_of(value: object) -> str:
     """Return the name of one run or retriever: that of its file or function, or its kind."""
-    if isinstance(given, str | PathLike):
-        return name_of_run(Path(given)) or "run"
-    if isinstance(given, Mapping) or _is_frame(given):
+    if isinstance(value, str | PathLike):
+        return name_of_run(Path(value)) or "run"
+    if isinstance(value, Mapping) or _is_frame(value):
         return "run"
-    name = getattr(given, "__name__", None) or type(given).__name__
+    name = getattr(value, "__name__", None) or type(value).__name__
     return name if str(name).isidentifier() else "retriever"
 
 
@@ -160,12 +160,12 @@ def deepest(measures: Sequence[Measure], k: int | None) -> int:
     return whole_number(k, "k", least=1)
 
 
-def score(gold: Gold, given: Any, name: str, how: ScoringChoices) -> ScoresOfSystem:  # noqa: ANN401  see the module
+def score(gold: Gold, system: Any, name: str, how: ScoringChoices) -> ScoresOfSystem:  # noqa: ANN401  see the module
     """Return the scores of a run or a retriever.
 
     Args:
         gold: The judgments.
-        given: The run, the retriever, or the evaluation of one, whose run is taken.
+        system: The run, the retriever, or the evaluation of one, whose run is taken.
         name: Its name in messages.
         how: How it is scored.
 
@@ -175,35 +175,35 @@ def score(gold: Gold, given: Any, name: str, how: ScoringChoices) -> ScoresOfSys
         UsageError: It is neither a run nor a retriever.
     """
     notes: tuple[str, ...] = ()
-    if isinstance(given, Evaluation):
-        run, notes = given.run, given.notes  # by ids, whatever it was matched by
-    elif isinstance(given, str | PathLike):
-        file = _file(given)
+    if isinstance(system, Evaluation):
+        run, notes = system.run, system.notes  # by ids, whatever it was matched by
+    elif isinstance(system, str | PathLike):
+        file = _file(system)
         if how.match == "id":
             run, name = read_results(file), file.source.name
         else:
             run, name = run_by_text(gold, texts_in_order(file)), file.source.name
-    elif isinstance(given, Mapping) or _is_frame(given):
-        run = _matched(gold, given, name) if how.match == "text" else _held(given, name)
+    elif isinstance(system, Mapping) or _is_frame(system):
+        run = _matched(gold, system, name) if how.match == "text" else _held(system, name)
     else:
-        run, notes = _search(gold, given, name, how)
+        run, notes = _search(gold, system, name, how)
     result = score_results(gold, run, how.measures, name=name, missing=how.missing, scores=how.scores)
     return ScoresOfSystem(result, run, notes)
 
 
-def _is_frame(given: object) -> bool:
-    return library_of(given) is not None
+def _is_frame(value: object) -> bool:
+    return library_of(value) is not None
 
 
-def _file(given: str | PathLike[str]) -> RunFile:
-    if not str(given):
-        raise unfit(given, "systems", "the path of a run, a run or a retriever")
-    return load_run(str(given))
+def _file(path: str | PathLike[str]) -> RunFile:
+    if not str(path):
+        raise unfit(path, "systems", "the path of a run, a run or a retriever")
+    return load_run(str(path))
 
 
-def _held(given: object, name: str) -> Run:
+def _held(results: object, name: str) -> Run:
     with _called(name):
-        return results_of(given)
+        return results_of(results)
 
 
 @contextmanager
@@ -246,9 +246,9 @@ def _search(gold: Gold, thing: Any, name: str, how: ScoringChoices) -> tuple[Run
         with how.progress.stage(name, len(queries)) as step:
             retriever.index(corpus)
             results: dict[str, Mapping[str, float]] = {}
-            for asked in ({query_id: text} for query_id, text in queries.items()) if one_by_one else (queries,):
-                results |= retriever.search(asked, k=how.k)
-                step.advance(len(asked))
+            for part in ({query_id: text} for query_id, text in queries.items()) if one_by_one else (queries,):
+                results |= retriever.search(part, k=how.k)
+                step.advance(len(part))
     finally:
         retriever.close()
     note = told_of_conversations(len(conversations(gold).keys() & queries.keys()), how.conversation)

@@ -194,9 +194,9 @@ class GoldRecords:
             UsageError: The tool is not known, or does not read files with that ending.
             OutputError: The place is taken, or cannot be written.
         """
-        place = path_of(out, "out")
-        check_apart({"out": place}, [self._unchanged().path])
-        return export_set(self._exported(), to, place, force=force).place
+        target = path_of(out, "out")
+        check_apart({"out": target}, [self._unchanged().path])
+        return export_set(self._exported(), to, target, force=force).place
 
     def to_phoenix(self) -> list[dict[str, Any]]:
         """Return what Phoenix's ``Client().datasets.create_dataset(examples=...)`` takes, a dict for each query."""

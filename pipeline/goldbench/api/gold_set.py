@@ -160,20 +160,20 @@ class GoldSet(GoldRecords):
             UsageError: Parameters contradict one another.
             OutputError: ``out`` holds something else, or cannot be written.
         """
-        place = path_of(path, "path")
+        folder = path_of(path, "path")
         level = None if relevant_from is None else whole_number(relevant_from, "relevant_from", least=1)
-        given = {
+        options = {
             "out": out, "split": split, "corpus": corpus, "queries": queries, "qrels": qrels, "grades": grades,
             "evidence_level": None if evidence_level is None else choice_of(evidence_level, "evidence_level", Level),
             "drop_broken": drop_broken, "replace": replace,
         }  # fmt: skip
         if kind is None:
-            only_imports = [name for name, value in given.items() if value is not None and value is not False]
+            only_imports = [name for name, value in options.items() if value is not None and value is not False]
             if only_imports:
                 raise UsageError(f"{only_imports[0]}: needs kind=, the format of the benchmark, as kind='beir'")
-            gold = load_gold(place.absolute())
+            gold = load_gold(folder.absolute())
             return cls(gold, remarks=_undeclared(gold) if level is None else (), relevant_from=level)
-        return _imported(str(place), choice_of(kind, "kind", Kind), {**given, "relevant_from": level})
+        return _imported(str(folder), choice_of(kind, "kind", Kind), {**options, "relevant_from": level})
 
     @keywords_named()
     def save(self, folder: str | PathLike[str]) -> GoldSet:
@@ -199,8 +199,8 @@ class GoldSet(GoldRecords):
                 shutil.copytree(source, draft, ignore=left_out, dirs_exist_ok=True)
                 draft.rename(target)
             except shutil.Error as error:
-                place, _, why = error.args[0][0]
-                raise OutputError(f"{shown(place)}: cannot be copied to {shown(target)} ({why})") from None
+                location, _, why = error.args[0][0]
+                raise OutputError(f"{shown(location)}: cannot be copied to {shown(target)} ({why})") from None
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
         return self._at(target)
@@ -321,12 +321,12 @@ class GoldSet(GoldRecords):
             UsageError: There are fewer than two systems, or a parameter has a value that is not offered.
             GoldbenchError: As `evaluate`.
         """
-        asked = scoring(
+        choices = scoring(
             measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
             conversation=conversation, timeout=timeout, progress=progress, compares=True,
         )  # fmt: skip
-        method = method_of(asked, permutations=permutations, resamples=resamples, seed=seed, alpha=alpha)
-        return compare_all(self._gold, systems, asked, method, reference(self._gold), notice=self._notice)
+        method = method_of(choices, permutations=permutations, resamples=resamples, seed=seed, alpha=alpha)
+        return compare_all(self._gold, systems, choices, method, reference(self._gold), notice=self._notice)
 
     @property
     def _notice(self) -> str | None:
@@ -492,8 +492,8 @@ class GoldSet(GoldRecords):
             OutputError: The set was changed by hand, or cannot be written.
         """
         file = path_of(queries, "queries")
-        asked, folder = read_own_queries(file), self._unchanged().path
-        added = add_queries(folder, asked, str(file), Config(), progress=on_standard_error(quiet=not progress))
+        own_queries, folder = read_own_queries(file), self._unchanged().path
+        added = add_queries(folder, own_queries, str(file), Config(), progress=on_standard_error(quiet=not progress))
         self._read_again()
         waiting = (f"{amount_of_queries(len(added.waiting))} waiting for judgments",) if added.waiting else ()
         self.remarks = (*self.remarks, *waiting)
@@ -519,8 +519,8 @@ class GoldSet(GoldRecords):
         Raises:
             InputError: The set does not lie in a folder, or has no texts.
         """
-        made = make_card(self._unchanged().path, seed=whole_number(seed, "seed", least=0))
-        return GoldCard(made, folder=self.path)
+        card = make_card(self._unchanged().path, seed=whole_number(seed, "seed", least=0))
+        return GoldCard(card, folder=self.path)
 
     def __repr__(self) -> str:
         heading, rows, lines = self._described()
@@ -578,7 +578,7 @@ def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
         given["evidence_level"],
         given["replace"],
     )
-    with temporary_folder(given["out"]) as place:
-        imported = import_benchmark(kind, path, place.folder, options)
+    with temporary_folder(given["out"]) as folder:
+        imported = import_benchmark(kind, path, folder.folder, options)
         remarks = [in_python(line) for line in import_remarks(imported)]
-        return GoldSet(load_gold(place.folder), remarks=remarks, temporary=place.temporary)
+        return GoldSet(load_gold(folder.folder), remarks=remarks, temporary=folder.temporary)

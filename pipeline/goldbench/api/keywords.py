@@ -192,41 +192,41 @@ def _refused(error: OSError) -> GoldbenchError:
     return InputError(shown(os.fsdecode(error.filename)), f"cannot be used ({reason})")
 
 
-def _check_flag(given: object, keyword: str) -> None:
-    if not isinstance(given, bool):
-        raise unfit(given, keyword, "True or False")
+def _check_flag(value: object, keyword: str) -> None:
+    if not isinstance(value, bool):
+        raise unfit(value, keyword, "True or False")
 
 
-def _check_text(given: object, keyword: str) -> None:
-    if given is not None and not isinstance(given, str):
-        raise unfit(given, keyword, "text")
+def _check_text(value: object, keyword: str) -> None:
+    if value is not None and not isinstance(value, str):
+        raise unfit(value, keyword, "text")
 
 
-def _check_path(given: object, keyword: str) -> None:
-    if given is not None:
-        path_of(given, keyword)
+def _check_path(value: object, keyword: str) -> None:
+    if value is not None:
+        path_of(value, keyword)
 
 
 _CHECKS = {"bool": _check_flag, "str | None": _check_text, "str | PathLike[str] | None": _check_path}
 """What checks a keyword, by its annotation."""
 
 
-def unfit(given: object, keyword: str, wanted: str) -> UsageError:
+def unfit(value: object, keyword: str, wanted: str) -> UsageError:
     """Return the error for a value that a parameter does not take.
 
     Args:
-        given: The value.
+        value: The value.
         keyword: The parameter.
         wanted: What it takes.
     """
-    return UsageError(f"not a valid value: {shown(repr(given))}; give {wanted}", parameter=keyword)
+    return UsageError(f"not a valid value: {shown(repr(value))}; give {wanted}", parameter=keyword)
 
 
-def choice_of(given: object, keyword: str, offered: object) -> str:
+def choice_of(value: object, keyword: str, offered: object) -> str:
     """Return one of the names that a parameter offers.
 
     Args:
-        given: The name.
+        value: The name.
         keyword: The parameter.
         offered: The ``Literal`` of the names.
 
@@ -234,16 +234,16 @@ def choice_of(given: object, keyword: str, offered: object) -> str:
         UsageError: It is none of them.
     """
     names = get_args(offered)
-    if not isinstance(given, str) or given not in names:
-        raise unfit(given, keyword, f"one of {', '.join(names)}")
-    return given
+    if not isinstance(value, str) or value not in names:
+        raise unfit(value, keyword, f"one of {', '.join(names)}")
+    return value
 
 
-def whole_number(given: object, keyword: str, *, least: int) -> int:
+def whole_number(value: object, keyword: str, *, least: int) -> int:
     """Return a whole number, of numpy too, as an int.
 
     Args:
-        given: The number.
+        value: The number.
         keyword: The parameter.
         least: The least number that is allowed.
 
@@ -251,11 +251,11 @@ def whole_number(given: object, keyword: str, *, least: int) -> int:
         UsageError: It is not a whole number, or less.
     """
     try:
-        number = least - 1 if isinstance(given, bool) else index(cast("SupportsIndex", given))
+        number = least - 1 if isinstance(value, bool) else index(cast("SupportsIndex", value))
     except TypeError:
         number = least - 1
     if number < least:
-        raise unfit(given, keyword, f"a whole number of at least {least}")
+        raise unfit(value, keyword, f"a whole number of at least {least}")
     return number
 
 
@@ -284,19 +284,19 @@ def config_from(config: ConfigGiven | None, options: Mapping[str, Any], *tables:
     return load_config(None if config is None else path_of(config, "config"), given)
 
 
-def path_of(given: object, keyword: str) -> Path:
+def path_of(value: object, keyword: str) -> Path:
     """Return what a caller gave as a path.
 
     Args:
-        given: The path, as text or as an object.
+        value: The path, as text or as an object.
         keyword: The parameter, for the message.
 
     Raises:
         UsageError: It is of another type, empty, or holds characters that no path can have.
     """
-    path = os.fspath(given) if isinstance(given, str | PathLike) else given
+    path = os.fspath(value) if isinstance(value, str | PathLike) else value
     if not isinstance(path, str):
-        raise UsageError(f"not a valid path: {type(given).__name__}; give text or a pathlib.Path", parameter=keyword)
+        raise UsageError(f"not a valid path: {type(value).__name__}; give text or a pathlib.Path", parameter=keyword)
     if not path:
         raise UsageError("not a valid path: it is empty; give the path of a file or folder", parameter=keyword)
     try:

@@ -52,13 +52,13 @@ def _place(request: pytest.FixtureRequest) -> Path:
     """Return the folder of the set: that of the nearest marker with one, of the command line, of the configuration."""
     config = request.config
     for marker in request.node.iter_markers("goldbench"):
-        given = [*marker.args, *marker.kwargs.values()]
-        if len(given) > 1 or set(marker.kwargs) - {"folder"}:
+        arguments = [*marker.args, *marker.kwargs.values()]
+        if len(arguments) > 1 or set(marker.kwargs) - {"folder"}:
             pytest.fail(_ONE_FOLDER, pytrace=False)
-        if given and not (isinstance(given[0], str | PathLike) and str(given[0])):
+        if arguments and not (isinstance(arguments[0], str | PathLike) and str(arguments[0])):
             pytest.fail(_ONE_FOLDER, pytrace=False)
-        if given:
-            return config.rootpath / str(given[0])
+        if arguments:
+            return config.rootpath / str(arguments[0])
     if typed := config.getoption("--goldbench-set"):
         return config.invocation_params.dir / str(typed)
     if written := config.getini("goldbench_set"):

@@ -73,8 +73,8 @@ def evaluate(
         UsageError: A parameter has a value that is not offered.
     """
     gold = _gold_of(qrels, rel)
-    asked = scoring(measures, rel=gold.level, missing=missing, scores=scores)
-    return _evaluated(gold, _checked_run(run, "run"), name_of(run), asked)
+    choices = scoring(measures, rel=gold.level, missing=missing, scores=scores)
+    return _evaluated(gold, _checked_run(run, "run"), name_of(run), choices)
 
 
 @keywords_named()
@@ -113,12 +113,12 @@ def compare(
         UnknownMeasure: A measure cannot be understood.
     """
     gold = _gold_of(qrels, rel)
-    asked = scoring(measures, rel=gold.level, missing=missing, scores=scores, compares=True)
-    method = method_of(asked, permutations=permutations, resamples=resamples, seed=seed, alpha=alpha)
+    choices = scoring(measures, rel=gold.level, missing=missing, scores=scores, compares=True)
+    method = method_of(choices, permutations=permutations, resamples=resamples, seed=seed, alpha=alpha)
     held = not isinstance(qrels, str | PathLike)
     about = GoldReference(name="qrels", sha256=gold.fingerprint(), queries=len(gold.qrels)) if held else reference(gold)
     checked = {name: _checked_run(run, name) for name, run in (systems_in(runs) or {}).items()}
-    return compare_all(gold, checked, asked, method, about)
+    return compare_all(gold, checked, choices, method, about)
 
 
 def scoring(
@@ -136,20 +136,20 @@ def scoring(
         UnknownMeasure: A measure cannot be understood.
         UsageError: A parameter has a value that is not offered.
     """
-    given: dict[str, Any] = {name: value for name, value in options.items() if name != "weight" or value is not None}
+    stated: dict[str, Any] = {name: value for name, value in options.items() if name != "weight" or value is not None}
     offered = {"missing": Missing, "scores": Scores, "match": Match, "conversation": Conversation, "weight": Weight}
-    choices = {name: choice_of(given[name], name, offered[name]) for name in offered.keys() & given.keys()}
+    choices = {name: choice_of(stated[name], name, offered[name]) for name in offered.keys() & stated.keys()}
     if compares and callable(measures):
         raise UsageError("compare: give the systems by name in one mapping, as {'a': f, 'b': g}")
-    cutoffs = _cutoffs(given.get("cutoffs", ()))
+    cutoffs = _cutoffs(stated.get("cutoffs", ()))
     if measures is None:
         measures = DECIDING if compares and not cutoffs else default_measures(cutoffs)
     parsed = measures_of(measures, rel, cutoffs=cutoffs)
     return ScoringChoices(
         measures=parsed,
-        k=deepest(parsed, given.get("k")),
-        timeout=_seconds(given.get("timeout", 30.0)),
-        progress=on_standard_error(quiet=not given.get("progress", False)),
+        k=deepest(parsed, stated.get("k")),
+        timeout=_seconds(stated.get("timeout", 30.0)),
+        progress=on_standard_error(quiet=not stated.get("progress", False)),
         **choices,  # type: ignore[arg-type]  # each is one of the names that are offered
     )
 
@@ -164,43 +164,45 @@ def _seconds(timeout: object) -> float:
     return seconds
 
 
-def _cutoffs(given: Any) -> list[int]:  # noqa: ANN401  whatever a caller gives
+def _cutoffs(value: Any) -> list[int]:  # noqa: ANN401  whatever a caller gives
     try:
-        cuts = [given] if isinstance(given, str | bytes) else list(given)
+        cuts = [value] if isinstance(value, str | bytes) else list(value)
     except TypeError:
-        cuts = [given]
+        cuts = [value]
     return [whole_number(cut, "cutoffs", least=1) for cut in cuts]
 
 
-def evaluate_all(gold: Gold, systems: object, asked: ScoringChoices, *, notice: str | None) -> Evaluation | Evaluations:
+def evaluate_all(
+    gold: Gold, systems: object, choices: ScoringChoices, *, notice: str | None
+) -> Evaluation | Evaluations:
     """Return the scores of one system, or of several by name.
 
     Args:
         gold: The judgments.
         systems: A run or a retriever, or several by name.
-        asked: How they are scored.
+        choices: How they are scored.
         notice: The gold set's warning, or None.
     """
     several = systems_in(systems)
     if several is None:
-        return _evaluated(gold, systems, name_of(systems), asked, notice)
+        return _evaluated(gold, systems, name_of(systems), choices, notice)
     for name, value in several.items():
         if isinstance(value, str) and name in gold.qrels:
             raise InputError("run", f"query {name!r}: holds a str; give documents with numbers, or a list of documents")
     check_kinds(several)
-    return Evaluations({name: _evaluated(gold, given, name, asked, notice) for name, given in several.items()})
+    return Evaluations({name: _evaluated(gold, system, name, choices, notice) for name, system in several.items()})
 
 
-def _evaluated(gold: Gold, given: object, name: str, asked: ScoringChoices, notice: str | None = None) -> Evaluation:
-    scored = score(gold, given, name, asked)
-    result = weighted(gold, scored.result, asked.weight)
+def _evaluated(gold: Gold, system: object, name: str, choices: ScoringChoices, notice: str | None = None) -> Evaluation:
+    scored = score(gold, system, name, choices)
+    result = weighted(gold, scored.result, choices.weight)
     return Evaluation(gold, result, scored.run, system=name, notes=scored.notes, notice=notice)
 
 
 def compare_all(
     gold: Gold,
     systems: object,
-    asked: ScoringChoices,
+    choices: ScoringChoices,
     method: Method,
     about: GoldReference,
     *,
@@ -211,7 +213,7 @@ def compare_all(
     Args:
         gold: The judgments.
         systems: Runs or retrievers by name.
-        asked: How they are scored.
+        choices: How they are scored.
         method: How intervals and tests are computed.
         about: The judgments by name.
         notice: The gold set's warning, or None.
@@ -223,16 +225,16 @@ def compare_all(
     if several is None or len(several) < 2:
         raise UsageError("compare: give at least two systems by name, as {'a': run_a, 'b': run_b}")
     check_kinds(several)
-    compared, judged = to_compare(asked.measures)
-    both = asked._replace(measures=[*compared, judged])
-    scored = {name: score(gold, given, name, both) for name, given in several.items()}
+    compared, judged = to_compare(choices.measures)
+    both = choices._replace(measures=[*compared, judged])
+    scored = {name: score(gold, system, name, both) for name, system in several.items()}
     results = {name: system_scores.result for name, system_scores in scored.items()}
     card = card_of(gold, results, compared, judged=judged, method=method, about=about)
     notes = [f"{name}: {note}" for name, system_scores in scored.items() for note in system_scores.notes]
     return RunComparison(card, level=gold.level, notice=notice, notes=notes)
 
 
-def method_of(asked: ScoringChoices, **given: float) -> Method:
+def method_of(choices: ScoringChoices, **given: float) -> Method:
     """Return how intervals and tests are computed.
 
     Raises:
@@ -247,7 +249,9 @@ def method_of(asked: ScoringChoices, **given: float) -> Method:
         if isinstance(given[name], int | float) and given[name] > _MOST_DRAWS:
             raise unfit(given[name], name, f"at most {_MOST_DRAWS:,}")
     try:
-        return Method.model_validate({"missing": asked.missing, "scores": asked.scores, "confidence": 0.95, **given})
+        return Method.model_validate(
+            {"missing": choices.missing, "scores": choices.scores, "confidence": 0.95, **given}
+        )
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]
         name = ".".join(map(str, wrong["loc"]))

@@ -119,8 +119,8 @@ class EvaluationUnderTest(Evaluation):
             if self.tested.writes:
                 self._write(path)
                 return
-            asked = [max_drop] if isinstance(max_drop, str) else list(max_drop)
-            checks = self._checks(path, asked, significant_only=significant_only, common_queries=common_queries)
+            drops = [max_drop] if isinstance(max_drop, str) else list(max_drop)
+            checks = self._checks(path, drops, significant_only=significant_only, common_queries=common_queries)
             failure = None if all(check.passed for check in checks) else "\n".join(self._told(checks))
         except GoldbenchError as error:
             failure = str(error)
@@ -149,9 +149,9 @@ class EvaluationUnderTest(Evaluation):
     def _write(self, path: Path) -> None:
         gold, result = self.gold, self._in_full()
         usual = [parse_measure(name, rel=gold.level).name for name in DECIDING]
-        kept = [name for name in usual if name in result.values] or list(result.values)
+        written = [name for name in usual if name in result.values] or list(result.values)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_record(path, baseline_of(gold, self.system, result, kept))
+        write_record(path, baseline_of(gold, self.system, result, written))
 
     def _told(self, checks: Sequence[GateCheck]) -> Iterator[str]:
         texts = self.tested.queries
@@ -178,9 +178,9 @@ class TestedMean(float):
             evaluation_under_test: The scores that it belongs to.
             measure: The measure, as the scores name it.
         """
-        made = cls(value)
-        made.found, made.measure = evaluation_under_test, measure
-        return made
+        mean = cls(value)
+        mean.found, mean.measure = evaluation_under_test, measure
+        return mean
 
 
 def explained(op: str, left: object, right: object, config: pytest.Config) -> list[str] | None:

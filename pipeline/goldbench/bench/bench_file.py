@@ -111,12 +111,12 @@ class _Problems(list[str]):
     """The problems found so far."""
 
     @contextlib.contextmanager
-    def noted(self, place: str = "") -> Iterator[None]:
+    def noted(self, location: str = "") -> Iterator[None]:
         """Note the problems of an error raised inside the block, each behind its place."""
         try:
             yield
         except (ConfigError, UnknownMeasure) as error:
-            self += [Message("{}: {}", place, problem) if place else problem for problem in error.problems]
+            self += [Message("{}: {}", location, problem) if location else problem for problem in error.problems]
 
 
 def load_bench(
@@ -218,11 +218,11 @@ def _checked(data: Mapping[str, Any], problems: list[str]) -> BenchFile:
     except ValidationError as error:
         items = error.errors(include_url=False)
     for item in items:
-        place = ".".join(str(part) for part in item["loc"])
+        location = ".".join(str(part) for part in item["loc"])
         known = f" (keys: {', '.join(BenchFile.model_fields)})" if len(item["loc"]) == 1 else ""
         unknown = item["type"] == "extra_forbidden"
         message = item["msg"].removeprefix("Value error, ")
-        problems.append(f"unknown key {place}{known}" if unknown else f"{place}: {message}")
+        problems.append(f"unknown key {location}{known}" if unknown else f"{location}: {message}")
     wrong = {item["loc"][0] for item in items}
     return BenchFile.model_validate({key: value for key, value in data.items() if key not in wrong})
 

@@ -106,7 +106,7 @@ def results_of(
     Raises:
         InputError: A run cannot be read again.
     """
-    asked = list(dict.fromkeys([*bench.measures, judged_beside(bench.compared)]))
+    measures = list(dict.fromkeys([*bench.measures, judged_beside(bench.compared)]))
     results = {}
     for point in outcome.measured:
         run: dict[str, dict[str, float]] = {query_id: {} for query_id in query_ids} | read_run(
@@ -115,7 +115,7 @@ def results_of(
         corpus = outcome.corpora[point.cut]
         outcome.empty[point.name] = sum(not documents for documents in run.values())
         judged_here = replace(gold, qrels={query_id: dict(grades) for query_id, grades in corpus.qrels.items()})
-        results[point.name] = score_results(judged_here, run, asked, name=str(run_path(folder, point.name)))
+        results[point.name] = score_results(judged_here, run, measures, name=str(run_path(folder, point.name)))
     return results
 
 

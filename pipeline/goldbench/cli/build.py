@@ -70,9 +70,9 @@ def build(
     flags = {"replace": replace, "batch": batch, "replay": replay, "grade": grade}
     order = order_of(settings, paths, out, answers or answers_beside(out), ledger=ledger, **flags)
     about_log = {"--column": column, "--count-column": count_column, "--names": names}
-    given = [option for option, value in about_log.items() if value is not None]
-    if queries_from is None and given:
-        raise UsageError(f"{given[0]}: is about a log; give the log with --queries-from")
+    log_options = [option for option, value in about_log.items() if value is not None]
+    if queries_from is None and log_options:
+        raise UsageError(f"{log_options[0]}: is about a log; give the log with --queries-from")
     users = None
     if queries_from is not None:
         users = UsersOrder(

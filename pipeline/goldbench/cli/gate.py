@@ -126,9 +126,9 @@ class _Outcome:
 
 def _check_printed(markdown: str | None, *, github: bool) -> None:
     """Refuse options about what is printed that contradict one another."""
-    other = "--json" if screen.json else "--github" if github else None
-    if markdown == "-" and other:
-        raise UsageError(f"{other} and --markdown - both print on standard output; give --markdown a file")
+    option = "--json" if screen.json else "--github" if github else None
+    if markdown == "-" and option:
+        raise UsageError(f"{option} and --markdown - both print on standard output; give --markdown a file")
 
 
 def _write_baseline(path: Path, outcome: _Outcome, measures: Sequence[str]) -> str:
@@ -318,14 +318,14 @@ def plot(
     screen.add(entries=len(entries), written=str(target))
 
 
-def _path_from(file: Path, other: Path | str) -> str | None:
+def _path_from(file: Path, target: Path | str) -> str | None:
     """Return the path of another file from the folder of a file, with slashes; None for standard input."""
-    if str(other) == "-":
+    if str(target) == "-":
         return None
     try:
-        return Path(os.path.relpath(other, file.parent)).as_posix()
+        return Path(os.path.relpath(target, file.parent)).as_posix()
     except ValueError:  # on another drive of Windows
-        return Path(other).resolve().as_posix()
+        return Path(target).resolve().as_posix()
 
 
 def _moment(at: str | None) -> str:

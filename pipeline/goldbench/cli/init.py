@@ -74,10 +74,10 @@ def init(
     language = language or None
     live = _settings(model, base_url, language, queries)
     config = _written(out, live, _systems(retriever, language))
-    place = folder or Path("runs") / (Path(documents).resolve().name or "set")
-    rubric = _write_rubric(place)
-    _show_cost(config, documents, place)
-    commands = _commands(documents, place, out)
+    target = folder or Path("runs") / (Path(documents).resolve().name or "set")
+    rubric = _write_rubric(target)
+    _show_cost(config, documents, target)
+    commands = _commands(documents, target, out)
     screen.add(config=str(out), rubric=str(rubric), commands=commands)
     screen.show(
         "",
@@ -128,14 +128,14 @@ def _check_language(language: str) -> None:
     config_of({"generate": {"constraints": {"language": language}}}, {})
 
 
-def _documents(given: str | None) -> str:
+def _documents(path: str | None) -> str:
     """Return the folder of documents.
 
     Raises:
         InputError: There is nothing at this path, or nothing that can be read.
         UsageError: None is named, and there is no terminal to ask at.
     """
-    documents = given or _asked("Folder of documents", "", _check_present)
+    documents = path or _asked("Folder of documents", "", _check_present)
     if not documents:
         raise UsageError("init: name the folder of documents, as goldbench init docs")
     _check_present(documents)

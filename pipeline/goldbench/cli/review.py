@@ -110,7 +110,7 @@ def serve(
     )
     with opened(folder, ledger, settings) as review:
         team = team_of(_annotators(annotator, review.ledger), _checked_names(lead, "--lead"))
-        place = PageSettings(
+        page_settings = PageSettings(
             annotators=team.annotators,
             team=team,
             port=PORT if port is None else port,
@@ -121,8 +121,8 @@ def serve(
             seed=seed,
         )
         _describe(review)
-        _explain(settings, place, team)
-        serve_page(review_page(review, place), place, review.key, tell=_tell, complain=_complain)
+        _explain(settings, page_settings, team)
+        serve_page(review_page(review, page_settings), page_settings, review.key, tell=_tell, complain=_complain)
         screen.explain(f"Stopped. {review.ledger.name} holds {amount(len(review.ledger.events()), 'event')}.")
 
 
@@ -137,10 +137,10 @@ def _lanes(letters: str) -> frozenset[Lane]:
     return frozenset(map(Lane, lanes))
 
 
-def _annotators(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
+def _annotators(names: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
     """Return who judges: the given names, else the only person in the ledger, else the user of this machine."""
-    if given:
-        return _checked_names(given, "--annotator")
+    if names:
+        return _checked_names(names, "--annotator")
     from goldbench.review.state import fold
 
     known = fold(ledger.events()).annotators()
@@ -175,10 +175,10 @@ def _describe(review: OpenReview) -> None:
     screen.explain(f"Decisions are kept in {review.ledger.name}.")
 
 
-def _explain(settings: QueueSettings, place: PageSettings, team: Team) -> None:
+def _explain(settings: QueueSettings, page_settings: PageSettings, team: Team) -> None:
     from goldbench.llm.connections import is_loopback
 
-    if place.network and not is_loopback(place.host):
+    if page_settings.network and not is_loopback(page_settings.host):
         screen.explain(
             "Warning: everybody who reaches this machine can try the page, and nothing is encrypted: documents, "
             "judgments and links can be read on the way. Where that matters, listen at 127.0.0.1 and use a tunnel to "
@@ -376,10 +376,10 @@ def open_(
             screen.warn(problem)
         screen.explain(f"Decisions are kept in {workbench.ledger.name}.")
         screen.explain("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
-        place = PageSettings(
+        page_settings = PageSettings(
             team.annotators, PORT if port is None else port, host, elsewhere=port is None, network=allow_network
         )
-        serve_page(workbench.page(), place, workbench.key, at=_at(query), tell=_tell, complain=_complain)
+        serve_page(workbench.page(), page_settings, workbench.key, at=_at(query), tell=_tell, complain=_complain)
     screen.explain("Stopped.")
 
 
@@ -406,7 +406,7 @@ def _at(query: str | None) -> str:
     return f"#{urlencode({'query': query})}" if query is not None else ""
 
 
-def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None) -> WorkbenchSettings:
+def _wanted(gold: Gold, run_files: Sequence[str], measure: list[str] | None, k: int | None) -> WorkbenchSettings:
     """Return what is shown; a failure is decided at the first cutoff of the measures unless ``k`` is given."""
     from goldbench.score.runs import DECIDING
     from goldbench.workbench.workbench_server import WorkbenchSettings
@@ -415,7 +415,7 @@ def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int 
     if any(item.family == "all" for item in measures):
         raise UsageError("--measure all@k: goldbench open shows measures of single passages; leave it out")
     cutoff = k or next((item.k for item in measures if item.k), None) or 10
-    loaded = named_runs(given)
+    loaded = named_runs(run_files)
     for item in loaded.values():
         read_results(item)  # a run that cannot be read is refused before a page is served
     runs = {name: Path(item.path) for name, item in loaded.items()}

@@ -119,8 +119,8 @@ def _check_options(
             f"--missing {missing}: --calibrated needs zero: its means are over all queries, and a missing one counts 0"
         )
     if weight is not None and (calibrated or html is not None):
-        other = "--calibrated" if calibrated else "--html"
-        raise UsageError(f"--weight: {other} counts every query once; leave out one of the two")
+        option = "--calibrated" if calibrated else "--html"
+        raise UsageError(f"--weight: {option} counts every query once; leave out one of the two")
 
 
 def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, html: Path | None) -> None:

@@ -32,18 +32,18 @@ def card(
     from goldbench.card import make_card, write_card
     from goldbench.report import card_text as report
 
-    made = make_card(folder, seed=seed)
-    paths = write_card(folder, made) if write else ()
+    described = make_card(folder, seed=seed)
+    paths = write_card(folder, described) if write else ()
     if form == "json":
-        typer.echo(made.model_dump_json(indent=1))
+        typer.echo(described.model_dump_json(indent=1))
     elif form == "markdown":
-        typer.echo(report.markdown(made), nl=False)
+        typer.echo(report.markdown(described), nl=False)
     else:
-        _show_card(made, folder)
+        _show_card(described, folder)
         if screen.verbose:
-            screen.note(*report.remarks(made))
-        elif made.notice:
-            screen.warn(made.notice)
+            screen.note(*report.remarks(described))
+        elif described.notice:
+            screen.warn(described.notice)
     if write:
         screen.note(f"Written: {', '.join(map(str, paths))}")
 

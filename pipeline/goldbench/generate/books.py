@@ -99,11 +99,11 @@ def _mix(drawn: DrawnQueries) -> dict[str, dict[str, RequestCounts]]:
     """Return how many queries of each type and style were asked for and how many were kept."""
     counted: dict[str, dict[str, RequestCounts]] = {}
     for name in ("kind", "style"):
-        asked = Counter(str(getattr(item.asked, name)) for item in drawn.candidates if item.asked is not None)
+        assigned = Counter(str(getattr(item.asked, name)) for item in drawn.candidates if item.asked is not None)
         there = (*drawn.queries, *drawn.unanswerable)
-        kept = Counter(str(getattr(query, name)) for query in there if query.asked is not None)
-        if asked:
+        written = Counter(str(getattr(query, name)) for query in there if query.asked is not None)
+        if assigned:
             counted[name] = {
-                value: RequestCounts(asked=asked[value], kept=kept[value]) for value in sorted(asked | kept)
+                value: RequestCounts(asked=assigned[value], kept=written[value]) for value in sorted(assigned | written)
             }
     return counted

@@ -354,15 +354,15 @@ class Draw:
 
     def _has_other_of_one_passage(self, kind: QueryKind) -> bool:
         """Return whether another kind about one passage is left, so that there are such queries in any case."""
-        return any(other in KINDS for other in self._kinds.shares.keys() - {kind, *self._kinds.given_up})
+        return any(other_kind in KINDS for other_kind in self._kinds.shares.keys() - {kind, *self._kinds.given_up})
 
     def _give_up(self, kind: QueryKind, reason: str) -> None:
-        exhausted = [other for stream in self._streams if stream.exhausted for other in stream.kinds]
+        exhausted = [other_kind for stream in self._streams if stream.exhausted for other_kind in stream.kinds]
         self._kinds.give_up(kind, reason, exhausted=exhausted)
         self._aim()
         self.note(f"The kind {kind.value} is left out, and its share goes to the other kinds: {reason}.")
         if not self._kinds.shares.keys() - {QueryKind.NOISY, *self._kinds.given_up}:
-            listed = "; ".join(f"{other.value}: {why}" for other, why in self._kinds.given_up.items())
+            listed = "; ".join(f"{other_kind.value}: {why}" for other_kind, why in self._kinds.given_up.items())
             raise UsageError(f"generate.kinds: no kind can be written ({listed}); name other kinds")
 
     def _fill_up(self) -> None:

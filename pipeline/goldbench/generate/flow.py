@@ -200,10 +200,10 @@ def renewal_of(folder: GoldFolder, draft: Draft, *, refresh: bool) -> Renewal | 
 
 
 def _result(run: BuildRun, config: Config, manifest: Manifest) -> FinishedBuild:
-    drawn, asked = run.drawn, config.generate.queries
+    drawn, wanted = run.drawn, config.generate.queries
     written = sum(query.generator != OWN for query in (*drawn.queries, *drawn.unanswerable))
-    met = written >= (run.target if asked else 1)
-    if asked is not None:
+    met = written >= (run.target if wanted else 1)
+    if wanted is not None:
         met = met and all(count.kept >= count.wanted for count in run.kinds.values())
     unreached = sum(
         drawn_query.difficulty is not None and not any(drawn_query.difficulty.ranks.values())

@@ -104,7 +104,7 @@ def brief_for(config: Config, chunk: Chunk) -> Brief:
     """Return what to ask about one chunk, and in which language."""
     settings = config.generate
     kinds = {kind: weight for kind, weight in settings.kinds.items() if kind in KINDS}
-    asked = assign(
+    assignment = assign(
         chunk.chunk_id,
         seed=settings.seed,
         kinds=kinds if any(kinds.values()) else KINDS,
@@ -114,7 +114,7 @@ def brief_for(config: Config, chunk: Chunk) -> Brief:
     language = settings.constraints.language or detect_language(chunk.text)
     own_words = not settings.asks_in_short
     titled = config.corpus.title is not TitleUse.NONE
-    return Brief(chunk, asked, settings.constraints, language, own_words=own_words, titled=titled)
+    return Brief(chunk, assignment, settings.constraints, language, own_words=own_words, titled=titled)
 
 
 def first_brief(config: Config, files: SourceFiles) -> Brief:

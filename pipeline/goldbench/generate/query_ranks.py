@@ -38,7 +38,7 @@ def measure_difficulty(
     rankings = _search(texts, {query.query_id: query.text for query in queries}, language_of(chunks))
     measured = []
     for query, places in zip(queries, positions, strict=True):
-        needed = [{chunks.at(copy).chunk_id for copy in {place, *cluster_of(place)}} for place in places]
+        needed = [{chunks.at(copy).chunk_id for copy in {position, *cluster_of(position)}} for position in places]
         ranks = {
             name: {chunk_id: rank for rank, chunk_id in enumerate(ranking[query.query_id], 1)}
             for name, ranking in rankings.items()

@@ -78,9 +78,9 @@ class Quotas:
         """
         self.given_up[kind] = reason
         closed = {*self.given_up, *exhausted}
-        others = {other: share for other, share in self.shares.items() if other not in closed}
-        for other, more in quotas(others, max(0, self.missing.get(kind, 0))).items():
-            self.missing[other] = self.missing.get(other, 0) + more
+        others = {other_kind: share for other_kind, share in self.shares.items() if other_kind not in closed}
+        for other_kind, more in quotas(others, max(0, self.missing.get(kind, 0))).items():
+            self.missing[other_kind] = self.missing.get(other_kind, 0) + more
         self.missing[kind] = 0
 
 

@@ -108,17 +108,17 @@ class Renewal:
         """Whether the earlier set holds grades of a judge."""
         return is_graded(self.manifest)
 
-    def target(self, asked: int) -> int:
+    def target(self, wanted: int) -> int:
         """Return how many queries the set should have: a graded one as many as it had, since grading leaves some out.
 
         Args:
-            asked: The number that the settings ask for.
+            wanted: The number that the settings ask for.
         """
-        given = self.manifest.target
-        if self.graded and self.left is not None and (given is None or asked <= given):
+        earlier = self.manifest.target
+        if self.graded and self.left is not None and (earlier is None or wanted <= earlier):
             before = (*(kept_query.query for kept_query in self.left.queries), *self.left.unanswerable)
-            return min(asked, sum(query.generator != OWN for query in before))
-        return asked
+            return min(wanted, sum(query.generator != OWN for query in before))
+        return wanted
 
     def compare_documents(self, draft: Draft) -> None:
         """Compare the documents with the earlier ones, and find out what of the earlier set holds.
@@ -132,13 +132,13 @@ class Renewal:
         self.unchanged = self.has_same_texts(draft)
         chunks = draft.chunks.read()
         self.left = transfer_queries(self._old_set(), ComparedCorpus(draft.documents.read(), chunks))
-        kept = self.left.kept
-        if self.keeps_some and self.left.queries and not kept:
+        kept_queries = self.left.kept
+        if self.keeps_some and self.left.queries and not kept_queries:
             remedy = Message("name the right ones, or build with {replace=True}")
             raise InputError(self.base.home.path, Message("the evidence of no query is in these documents; {}", remedy))
         self.standing = EarlierQueries(
-            queries=tuple(kept_query.query for kept_query in kept),
-            positions=tuple(kept_query.positions for kept_query in kept),
+            queries=tuple(kept_query.query for kept_query in kept_queries),
+            positions=tuple(kept_query.positions for kept_query in kept_queries),
             unanswerable=self.left.unanswerable,
             judgments=tuple(self.left.pairs(self.base.home.unanswerable_judgments.read_any())),
         )
@@ -173,8 +173,8 @@ class Renewal:
 
     def kinds(self) -> dict[str, KindCount]:
         """Return how many queries of each kind are kept; empty if the kinds have no exact shares."""
-        kept = Counter(query.kind.value for query in self.standing.every if query.kind is not None)
-        return {kind: count.model_copy(update={"kept": kept[kind]}) for kind, count in self.manifest.kinds.items()}
+        counts = Counter(query.kind.value for query in self.standing.every if query.kind is not None)
+        return {kind: count.model_copy(update={"kept": counts[kind]}) for kind, count in self.manifest.kinds.items()}
 
     def metadata(self, *, judged: bool) -> dict[str, object]:
         """Return what the metadata of the earlier set tells about its grades.
@@ -235,12 +235,12 @@ class Renewal:
         """
         assert self.left is not None
         needed = {position for positions in self.standing.positions for position in positions}
-        taken = {member for position in needed for member in (position, *cluster_of(position))}
+        members = {member for position in needed for member in (position, *cluster_of(position))}
         same = self.left.passages
         died = {same[retired.query.chunk_id] for retired in self.left.retired if retired.query.chunk_id in same}
         as_before = set(same.values()) - died
         first = {number for number, chunk in enumerate(chunks) if chunk.chunk_id not in as_before}
-        free = [int(position) for position in order if int(position) not in taken]
+        free = [int(position) for position in order if int(position) not in members]
         return np.array(sorted(free, key=lambda position: position not in first), dtype=order.dtype)
 
     def relevance(
@@ -263,20 +263,20 @@ class Renewal:
             )
         return labels
 
-    def record(self, asked: int) -> RenewalCounts:
+    def record(self, wanted: int) -> RenewalCounts:
         """Return what became of the earlier queries.
 
         Args:
-            asked: How many queries are new.
+            wanted: How many queries are new.
         """
         assert self.left is not None
-        kept = self.left.kept
+        kept_queries = self.left.kept
         return RenewalCounts(
-            kept=sum(not kept_query.moved for kept_query in kept) + len(self.left.unanswerable),
-            moved=sum(kept_query.moved for kept_query in kept),
-            asked=asked,
+            kept=sum(not kept_query.moved for kept_query in kept_queries) + len(self.left.unanswerable),
+            moved=sum(kept_query.moved for kept_query in kept_queries),
+            asked=wanted,
             retired=len(self.left.retired),
-            unjudged=sum(kept_query.unjudged for kept_query in kept),
+            unjudged=sum(kept_query.unjudged for kept_query in kept_queries),
             unasked=self.unasked,
             new_passages=self.new_passages,
         )

@@ -103,8 +103,8 @@ class BuildRun:
     @property
     def target(self) -> int:
         """How many queries the set should have."""
-        asked = self.config.generate.queries or UP_TO
-        return self.renewal.target(asked) if self.renewal else asked
+        wanted = self.config.generate.queries or UP_TO
+        return self.renewal.target(wanted) if self.renewal else wanted
 
     @property
     def missing(self) -> int:
@@ -180,9 +180,9 @@ async def load(run: BuildRun) -> StageReport:
 
 
 def _nothing_read(failures: list[Failure], failed: int) -> InputError:
-    place = failures[0].item if failures else "documents"
-    first = f", the first: {failures[0].message.removeprefix(f'{place}: ')}" if failures else ""
-    return InputError(place, f"no document could be read, {amount(failed, 'bad document')}{first}")
+    source = failures[0].item if failures else "documents"
+    first = f", the first: {failures[0].message.removeprefix(f'{source}: ')}" if failures else ""
+    return InputError(source, f"no document could be read, {amount(failed, 'bad document')}{first}")
 
 
 async def chunk(run: BuildRun) -> StageReport:

@@ -45,20 +45,20 @@ def draw_users_queries(log: Log, count: int, *, names: Iterable[str] = (), seed:
         InputError: Every query of the log holds personal data.
     """
     known = PersonNames.of(names)
-    kept: dict[str, LoggedQuery] = {}
+    fitting: dict[str, LoggedQuery] = {}
     personal: Counter[str] = Counter()
     left_out = 0
-    for key, asked in log.queries.items():
-        rule = personal_data(asked.text, known)
+    for key, logged in log.queries.items():
+        rule = personal_data(logged.text, known)
         if rule is None:
-            kept[key] = asked
+            fitting[key] = logged
         else:
             personal[rule] += 1
-            left_out += asked.count
-    if not kept:
+            left_out += logged.count
+    if not fitting:
         raise InputError(log.name, "every query holds personal data, so none is left")
-    sample = draw_sample({key: asked.count for key, asked in kept.items()}, count, seed=seed)
-    drawn = (replace(query, text=kept[query.text].text) for query in sample.queries)
+    sample = draw_sample({key: logged.count for key, logged in fitting.items()}, count, seed=seed)
+    drawn = (replace(query, text=fitting[query.text].text) for query in sample.queries)
     return UsersQueries(
         queries=tuple(drawn),
         searches=log.lines,

@@ -345,12 +345,12 @@ async def writer_for(
         UsageError: No model is named, and the server does not offer exactly one or may not be asked; or money is capped
             and the price is not known.
     """
-    asked = config.generate.generator
+    generator = config.generate.generator
     chosen = Generator.MODEL if replay or config.uses_model() else Generator.SIMULATED
-    reason = "" if replay or chosen is asked else _reason(config, chosen)
+    reason = "" if replay or chosen is generator else _reason(config, chosen)
     config = config.model_copy(update={"generate": config.generate.model_copy(update={"generator": chosen})})
     if chosen is Generator.SIMULATED:
-        if config.model.name is not None and asked is not chosen:
+        if config.model.name is not None and generator is not chosen:
             config.model.check_server()
         return OfflineWriter(config, reason)
     if asks and not replay:
@@ -381,9 +381,9 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
         InputError: A file cannot be read or is not a model.
         UsageError: Two judges are the same file, or there is no graphics card for a model's layers.
     """
-    asked = [name for name in (config.model.asked_name, *config.grade.judges) if name is not None]
+    names = [name for name in (config.model.asked_name, *config.grade.judges) if name is not None]
     files: dict[str, ModelFile] = {}
-    for name in asked:
+    for name in names:
         digest = config.model.digest if name == config.model.asked_name else None
         file = find_model(name, config.model.base_url, digest=digest, runs=runs)
         if file is not None:

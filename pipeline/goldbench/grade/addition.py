@@ -41,13 +41,19 @@ class Addition:
 
 
 def add_queries(
-    folder: Path, asked: Sequence[OwnQuery], name: str, config: Config, *, progress: Progress, dry_run: bool = False
+    folder: Path,
+    own_queries: Sequence[OwnQuery],
+    name: str,
+    config: Config,
+    *,
+    progress: Progress,
+    dry_run: bool = False,
 ) -> Addition:
     """Add queries to the set in a folder, at once or not at all.
 
     Args:
         folder: The folder of a gold set.
-        asked: The queries.
+        own_queries: The queries.
         name: The file they come from, named in errors.
         config: The configuration; its depth and retrievers make the pool of the queries without a label.
         progress: Shows how far the pooling is.
@@ -61,12 +67,12 @@ def add_queries(
     home = GoldFolder(folder)
     home.manifest()
     if dry_run:
-        return _match(home, asked, name)
+        return _match(home, own_queries, name)
     with home.rewriting() as draft:
         problem = next(home.changed_files(), None)
         if problem is not None:
             raise OutputError(f"{folder}: {problem}; see {shell_command('validate', str(folder))}")
-        addition = _match(home, asked, name)
+        addition = _match(home, own_queries, name)
         if addition.waiting:
             _write_waiting(home, draft, addition, _pool(home, addition, config, progress))
         if addition.labelled:
@@ -74,16 +80,16 @@ def add_queries(
         if addition.labelled or (addition.waiting and home.is_reviewed()):
             _write_gold(home, draft, addition)
         if addition.labelled or addition.waiting:
-            _finish(home, draft, addition, len(asked), name)
+            _finish(home, draft, addition, len(own_queries), name)
     return addition
 
 
-def _match(home: GoldFolder, asked: Sequence[OwnQuery], name: str) -> Addition:
+def _match(home: GoldFolder, own_queries: Sequence[OwnQuery], name: str) -> Addition:
     """Return the queries as records of the set; ids and quotations are looked up."""
     known = set(_known_texts(home))
     addition = Addition()
     new: list[OwnQuery] = []
-    for query in asked:
+    for query in own_queries:
         form = folded(query.text)
         (addition.repeated if form in known else new).append(query)
         known.add(form)

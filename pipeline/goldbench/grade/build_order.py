@@ -310,15 +310,21 @@ async def plan(order: BuildOrder, *, progress: Progress) -> BuildPlan:
         progress.note(f"In the run: {text_line(destinations(writer.config, chat=True))}")
     folder = GoldFolder(order.out)
     folder.check_usable(_policy(order, writer))
-    kept = folder if order.refresh or (folder.is_finished() and not order.replace) else None
+    earlier = folder if order.refresh or (folder.is_finished() and not order.replace) else None
     grading = None
     if order.grade:
         grading = expected(writer.config, writer.config.generate.queries or UP_TO)
-    if isinstance(writer, OfflineWriter) and kept is None:
+    if isinstance(writer, OfflineWriter) and earlier is None:
         return BuildPlan(writer.config, writer.announcement, grading=grading)
-    with TemporaryDirectory(prefix="goldbench-") as place:
+    with TemporaryDirectory(prefix="goldbench-") as temporary:
         steps = functools.partial(
-            flow.plan, writer.config, order.found, Path(place), progress=progress, folder=kept, refresh=order.refresh
+            flow.plan,
+            writer.config,
+            order.found,
+            Path(temporary),
+            progress=progress,
+            folder=earlier,
+            refresh=order.refresh,
         )
         if isinstance(writer, OfflineWriter):
             drawn, renewal = await steps(None)

@@ -55,15 +55,15 @@ def thresholds_for(answers: Sequence[float], fakes: Sequence[float]) -> Threshol
         return Thresholds()
     known = sorted({*answers, *fakes})
     places = [0.5, *((low + high) / 2 for low, high in pairwise(known))]
-    helps = max(places, key=lambda place: (_balance(place, answers, fakes), -abs(place - 0.5)))
+    helps = max(places, key=lambda threshold: (_balance(threshold, answers, fakes), -abs(threshold - 0.5)))
     topic = max(median(fakes), _LEAST_TOPIC)
     return Thresholds(min(topic, helps), helps, max(median(answers), helps))
 
 
-def _balance(place: float, answers: Sequence[float], fakes: Sequence[float]) -> float:
+def _balance(threshold: float, answers: Sequence[float], fakes: Sequence[float]) -> float:
     """Return the share of answers from a place on, less the share of fakes; rounded, so that equal is equal."""
-    found_share = sum(value >= place for value in answers) / len(answers)
-    return round(found_share - sum(value >= place for value in fakes) / len(fakes), 9)
+    found_share = sum(value >= threshold for value in answers) / len(answers)
+    return round(found_share - sum(value >= threshold for value in fakes) / len(fakes), 9)
 
 
 def held_out_grades(answers: Sequence[float], fakes: Sequence[float]) -> tuple[list[Relevance], list[Relevance]]:
@@ -127,8 +127,8 @@ class PanelAnswers:
 
     def pairs(self) -> dict[tuple[str, str], tuple[Judgment, ...]]:
         """Return the judgments of each pair of the pool."""
-        kept = (item for item in self.slots if item.slot.stage == GRADING)
-        return {(item.slot.query.query_id, item.slot.chunk_id): item.judgments for item in kept}
+        graded = (item for item in self.slots if item.slot.stage == GRADING)
+        return {(item.slot.query.query_id, item.slot.chunk_id): item.judgments for item in graded}
 
     def checks(self) -> dict[str, tuple[Judgment, ...]]:
         """Return the judgments of each query's source, made with the answer in sight."""
@@ -171,8 +171,8 @@ class PanelAnswers:
                 sources.setdefault(item.slot.query.query_id, item.judgments[0])
         answers = [item for item in planted if item.canary is Canary.EVIDENCE_ALONE] + [*sources.values()]
         fakes = [item for item in planted if item.canary in TRAPS]
-        asked = [[item for item in pairs if item.probability is not None] for pairs in (answers, fakes)]
-        return asked[0], asked[1]
+        judged = [[item for item in pairs if item.probability is not None] for pairs in (answers, fakes)]
+        return judged[0], judged[1]
 
     def findings(self, *, sources: Sequence[Relevance] = ()) -> Findings:
         """Return the limits that the judge checks crossed; the grades of ``sources`` count as well."""
@@ -223,8 +223,8 @@ def slots_of(gold: GradableSet, pool: Pool, *, share: float, judge: str) -> list
     count = how_many(calls, share, kinds=len(kinds))
     for canary in plant(gold.queries, count=count, chunks=gold.chunks, pooled=pooled.__getitem__, kinds=kinds):
         slots = by_query[canary.query.query_id]
-        place = shuffled(canary.query.query_id, [slot.chunk_id for slot in slots] + [canary.chunk_id])
-        slots.insert(max(1, place.index(canary.chunk_id)), Slot(canary.query, canary.chunk_id, planted=canary))
+        order = shuffled(canary.query.query_id, [slot.chunk_id for slot in slots] + [canary.chunk_id])
+        slots.insert(max(1, order.index(canary.chunk_id)), Slot(canary.query, canary.chunk_id, planted=canary))
     return [slot for query in gold.queries for slot in by_query[query.query_id]]
 
 
@@ -263,11 +263,11 @@ class _AskingState:
         Args:
             queries: How many there are; the sources of some are enough if chance can hardly explain their grades.
         """
-        answers = PanelAnswers([self.answers[place] for place in sorted(self.answers)])
+        answers = PanelAnswers([self.answers[position] for position in sorted(self.answers)])
         grades = answers.sources()
         refuted = clustered_share([grade is Relevance.UNRELATED for grade in grades], [1] * len(grades))
-        asked = {item.slot.query.query_id for item in answers.slots if item.slot.source}
-        settled = len(asked) == queries or (refuted is not None and refuted[0] > REFUTED_ABOVE)
+        query_ids = {item.slot.query.query_id for item in answers.slots if item.slot.source}
+        settled = len(query_ids) == queries or (refuted is not None and refuted[0] > REFUTED_ABOVE)
         return bool(answers.findings(sources=grades if settled else ()).failed)
 
     def take_next(self, places: Iterator[int], answer: SlotAnswer) -> None:
@@ -323,7 +323,7 @@ class PanelCalls:
         for places, may_end in self._turns(slots, list(queries)[:SOURCES_FIRST]):
             await bounded(
                 self._work,
-                [slots[place] for place in places],
+                [slots[position] for position in places],
                 limit=self.concurrency,
                 take=functools.partial(state.take_next, iter(places)),
                 ahead=state.ahead,
@@ -331,8 +331,8 @@ class PanelCalls:
             if places and may_end and state.failed_checks(len(queries)):
                 break
         answers = PanelAnswers()
-        for place, slot in enumerate(slots):
-            answers.add(state.answers.get(place, SlotAnswer(slot)))
+        for position, slot in enumerate(slots):
+            answers.add(state.answers.get(position, SlotAnswer(slot)))
         return answers
 
     def _turns(self, slots: Sequence[Slot], first_queries: Collection[str]) -> Iterator[tuple[list[int], bool]]:
@@ -344,12 +344,14 @@ class PanelCalls:
         if not self.tries:
             yield list(places), False
             return
-        checks = [place for place in places if slots[place].planted]
+        checks = [position for position in places if slots[position].planted]
         yield checks, self.stops and self.panel.thresholds is None  # thresholds are set by sources as well
         sources: dict[str, int] = {}
-        for place in places:
-            if self.stops and slots[place].source and slots[place].query.query_id in first_queries:
-                sources.setdefault(slots[place].query.query_id, place)  # with the answer in sight, if there is one
+        for position in places:
+            if self.stops and slots[position].source and slots[position].query.query_id in first_queries:
+                sources.setdefault(
+                    slots[position].query.query_id, position
+                )  # with the answer in sight, if there is one
         yield sorted(sources.values()), self.stops
         yield sorted(set(places).difference(checks, sources.values())), False
 
@@ -376,18 +378,18 @@ class PanelCalls:
         if slot.planted:
             return SlotAnswer(slot, (first,))
         names = [judge.assessor for judge in self.panel.others]
-        given = {name: judgment for name in names if (judgment := self._find(slot, name)) is not None}
+        judgments = {name: judgment for name in names if (judgment := self._find(slot, name)) is not None}
         failures = []
         for judge in self.panel.others:
-            if judge.assessor in given:
+            if judge.assessor in judgments:
                 continue
-            if not self.panel.everybody and not self._is_open(slot, first, list(given.values())):
+            if not self.panel.everybody and not self._is_open(slot, first, list(judgments.values())):
                 break
             try:
-                given[judge.assessor] = await judge.judge(self._pair(slot))
+                judgments[judge.assessor] = await judge.judge(self._pair(slot))
             except CallFailed as error:
                 failures.append(_failure(ESCALATION, slot, error))
-        return SlotAnswer(slot, (first, *(given[name] for name in names if name in given)), tuple(failures))
+        return SlotAnswer(slot, (first, *(judgments[name] for name in names if name in judgments)), tuple(failures))
 
     def _is_open(self, slot: Slot, first: Judgment, others: list[Judgment]) -> bool:
         return self._in_doubt(slot, first) and not of_one_mind([first, *others], 1 + len(self.panel.others))

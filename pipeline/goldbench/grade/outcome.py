@@ -67,7 +67,7 @@ def outcome_of(gold: GradableSet, pool: Pool, answers: PanelAnswers) -> GradingO
         pool: Its pool.
         answers: What the judges answered.
     """
-    made, judged, checks = GradingOutcome(), answers.pairs(), answers.checks()
+    outcome, judged, checks = GradingOutcome(), answers.pairs(), answers.checks()
     canaries: dict[str, list[Judgment]] = {}
     for item in answers.canaries():
         canaries.setdefault(item.query_id, []).append(item)
@@ -78,23 +78,23 @@ def outcome_of(gold: GradableSet, pool: Pool, answers: PanelAnswers) -> GradingO
             judgments_of_pair = judged.get((query.query_id, row.shared_from or row.chunk_id), ())
             if judgments_of_pair:
                 grades[row.chunk_id] = settled([item.relevance for item in judgments_of_pair])
-                made.judgments.extend(
+                outcome.judgments.extend(
                     judgments_of_pair if row.shared_from is None else _shared(judgments_of_pair, row.chunk_id)
                 )
-        made.judgments.extend(canaries.get(query.query_id, ()))
-        made.checks.extend(checks.get(query.query_id, ()))
+        outcome.judgments.extend(canaries.get(query.query_id, ()))
+        outcome.checks.extend(checks.get(query.query_id, ()))
         own = [row.chunk_id for row in rows if row.shared_from is None]
         query = _described(query, own, grades, checks.get(query.query_id, ()), pool)  # noqa: PLW2901  the same, graded
         reason = _reason(query, own, grades)
         if reason is None:
-            made.kept.append(_with_source(query, own, grades) if query.query_id in gold.unlabelled else query)
-            made.grades[query.query_id] = grades
+            outcome.kept.append(_with_source(query, own, grades) if query.query_id in gold.unlabelled else query)
+            outcome.grades[query.query_id] = grades
         elif query.query_id in gold.unlabelled:
-            made.waiting.append(reason[0])
+            outcome.waiting.append(reason[0])
         else:
-            made.dropped.append(DroppedQuery(position=position, filter=reason[0], reason=reason[1], query=query))
-    made.reports = list(_reports(gold, pool, answers, made))
-    return made
+            outcome.dropped.append(DroppedQuery(position=position, filter=reason[0], reason=reason[1], query=query))
+    outcome.reports = list(_reports(gold, pool, answers, outcome))
+    return outcome
 
 
 def _with_source(query: Query, own: Sequence[str], grades: Mapping[str, Relevance]) -> Query:
@@ -241,8 +241,8 @@ def write_graded(draft: Draft, gold: GradableSet, pool: Pool, outcome: GradingOu
     Raises:
         OSError: The disk is full or the folder cannot be written.
     """
-    given = next((path for path in (gold.folder.given_labels, gold.folder.labels) if path.is_file()), None)
-    kept_labels = given.read_bytes() if given else b""
+    labels = next((path for path in (gold.folder.given_labels, gold.folder.labels) if path.is_file()), None)
+    kept_labels = labels.read_bytes() if labels else b""
     draft.pool.write(row for rows in pool.pairs.values() for row in rows)
     draft.judgments.write(outcome.judgments)
     draft.checks.write(outcome.checks)

@@ -320,11 +320,11 @@ def _reach_of(
 
 def _used(gold: GradableSet, pools: Pools) -> dict[str, list[str]]:
     """Return the chunks that users clicked or voted on, by query: those of earlier pools, and those given now."""
-    asked = {query.query_id for query in gold.queries}
+    query_ids = {query.query_id for query in gold.queries}
     for query_id, chunk_ids in pools.feedback.items():
         unknown = next((chunk_id for chunk_id in chunk_ids if chunk_id not in gold.positions), None)
-        if query_id not in asked or unknown is not None:
-            what = f"query {query_id!r}" if query_id not in asked else f"passage {unknown!r}"
+        if query_id not in query_ids or unknown is not None:
+            what = f"query {query_id!r}" if query_id not in query_ids else f"passage {unknown!r}"
             problem = f"{what} is not in this set; make the file again with {shell_command('feedback')}"
             raise InputError(Message("{feedback}"), problem)
     rankings: dict[str, list[str]] = {}
@@ -339,7 +339,7 @@ def _still_there(by_query: Mapping[str, Sequence[str]], gold: GradableSet) -> di
 
 
 def _checked_runs(
-    given: Mapping[str, Run], depth: int, gold: GradableSet, taken: set[str], rankings: Rankings
+    given: Mapping[str, Run], depth: int, gold: GradableSet, names: set[str], rankings: Rankings
 ) -> Rankings:
     runs: Rankings = {}
     known: dict[str, dict[str, int]] = {query.query_id: {} for query in gold.queries}
@@ -352,7 +352,7 @@ def _checked_runs(
             unknown = next((chunk_id for chunk_id in ids if chunk_id not in gold.positions), None)
             if unknown is not None:
                 raise InputError(f"run {name}", f"query {query_id!r} finds {unknown!r}, not a chunk of this set")
-        if name in taken and cut != rankings.get(name):
+        if name in names and cut != rankings.get(name):
             raise UsageError(
                 f"the pool already has another system {name}; give the run a new name, NAME=FILE", parameter="run"
             )
@@ -375,14 +375,14 @@ def retrieve(
     Raises:
         RetrieverFailed: A retriever cannot index or search.
     """
-    asked = {query.query_id: query.alone for query in queries}
+    query_texts = {query.query_id: query.alone for query in queries}
     corpus = gold.corpus()
     rankings: Rankings = {}
     with progress.stage("retrieve", len(retrievers)) as step:
         for name in sorted(retrievers):
             step.tell(name)
             retrievers[name].index(corpus)
-            results = retrievers[name].search(asked, k=min(depth, len(corpus)))
+            results = retrievers[name].search(query_texts, k=min(depth, len(corpus)))
             rankings[name] = {query_id: list(scores) for query_id, scores in results.items()}
             step.advance(1)
         step.tell("")

@@ -279,17 +279,17 @@ async def grade_folder(folder: Path, work: Work) -> GradingResult:
         ModelUnavailable: The model's server cannot be used; what was answered is in the store.
     """
     home = GoldFolder(folder)
-    with home.rewriting() as place:
+    with home.rewriting() as draft:
         manifest = home.manifest()
         check_gradable(home, manifest, work)
         decisions = work.options.decisions
         if decisions is None:
-            result = await _grade(read_gradable(home, manifest), place, manifest, work)
+            result = await _grade(read_gradable(home, manifest), draft, manifest, work)
         else:
-            decisions.take_off(place, manifest)
-            result = await _grade(read_gradable(place, manifest), place, manifest, work)
-            result = replace(result, manifest=await decisions.put_on(place, result.manifest))
-        place.finish(result.manifest)
+            decisions.take_off(draft, manifest)
+            result = await _grade(read_gradable(draft, manifest), draft, manifest, work)
+            result = replace(result, manifest=await decisions.put_on(draft, result.manifest))
+        draft.finish(result.manifest)
     return replace(result, manifest=home.manifest())
 
 

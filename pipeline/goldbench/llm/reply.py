@@ -103,7 +103,7 @@ def _problems(error: ValidationError, answer: type[BaseModel]) -> tuple[str, ...
     return (*list(lines)[:_MAX_PROBLEMS], *([f"and {more} more"] if more > 0 else []))
 
 
-def _problem(place: tuple[int | str, ...], kind: str, known: frozenset[str]) -> str:
+def _problem(location: tuple[int | str, ...], kind: str, known: frozenset[str]) -> str:
     # A name that the schema does not have is content of the reply: it stays out of messages.
-    path = ".".join(str(part) if isinstance(part, int) or part in known else "(unknown field)" for part in place)
+    path = ".".join(str(part) if isinstance(part, int) or part in known else "(unknown field)" for part in location)
     return f"{path}: {kind}" if path else kind

@@ -50,19 +50,19 @@ def evaluate(
     """
     _check(missing, Missing, "missing")
     _check(scores, Scores, "scores")
-    asked = measures_of(measures, rel)
+    parsed = measures_of(measures, rel)
     grades = judgments_of(qrels)
     if not isinstance(run, Mapping):
         from goldbench.measures.ranks.frame_ranks import place_frame
 
         placed, extra = place_frame(grades, run, scores=scores)
-        return assess(grades, placed, asked, extra=extra, missing=missing)
+        return assess(grades, placed, parsed, extra=extra, missing=missing)
     results = _read_run(run)
     try:
         placed = place_mapping(grades, results, scores=scores)
     except BadScore as error:
         raise InputError("run", f"query {error.query_id!r}: {error}") from None
-    return assess(grades, placed, asked, extra=len(results.keys() - grades.keys()), missing=missing)
+    return assess(grades, placed, parsed, extra=len(results.keys() - grades.keys()), missing=missing)
 
 
 def judgments_of(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  a mapping or a frame
@@ -119,7 +119,7 @@ def _read_run(run: Mapping[Any, Any]) -> dict[str, Mapping[str, float]]:
         else:
             listed = documents.tolist() if type(documents).__name__ == "ndarray" else documents
             places = enumerate(_listed(listed, query_id, "run"))
-            results[query_id] = {doc_id: -float(place) for place, doc_id in places}
+            results[query_id] = {doc_id: -float(rank) for rank, doc_id in places}
     return results
 
 

@@ -306,11 +306,11 @@ def _counts(renewed: RenewalCounts) -> str:
     )
 
 
-def _listed(retired: Sequence[RetiredQuery], place: str) -> Iterator[str]:
+def _listed(retired: Sequence[RetiredQuery], folder: str) -> Iterator[str]:
     for query in retired[:RETIRED_SHOWN]:
         yield f"  retired: {printable(query.query.text[:CHARACTERS_SHOWN])} ({query.reason})"
     if len(retired) > RETIRED_SHOWN:
-        yield f"  and {len(retired) - RETIRED_SHOWN:,} more" + (f", in {place}" if place == RETIRED else "")
+        yield f"  and {len(retired) - RETIRED_SHOWN:,} more" + (f", in {folder}" if folder == RETIRED else "")
 
 
 def renewal_warnings(renewed: RenewalCounts, graded: bool, unanswerable: int, out: Path) -> Iterator[str]:

@@ -59,16 +59,16 @@ def doubtful(card: Card) -> list[Figure]:
     ]
 
 
-def named_queries(card: Card, place: str) -> list[str]:
+def named_queries(card: Card, folder: str) -> list[str]:
     """Return a line with the queries behind the first doubtful figure that names some, or no line.
 
     Args:
         card: The card.
-        place: The folder of the set as a shell takes it.
+        folder: The folder of the set as a shell takes it.
     """
     for query_id in doubtful(card):
         if query_id.items:
-            return line_of(f"Behind {title(query_id.name)}", query_id.items[:NAMED], place)
+            return line_of(f"Behind {title(query_id.name)}", query_id.items[:NAMED], folder)
     return []
 
 
@@ -118,8 +118,8 @@ def markdown(card: Card) -> str:
 
 def _details(figure: Figure) -> Iterator[str]:
     if figure.values:
-        made = "; ".join(f"{escaped(title(key))} {escaped(shown(value))}" for key, value in figure.values.items())
-        yield f"*{escaped(title(figure.name))}*: {made}."
+        details = "; ".join(f"{escaped(title(key))} {escaped(shown(value))}" for key, value in figure.values.items())
+        yield f"*{escaped(title(figure.name))}*: {details}."
         yield ""
     if figure.items:
         yield f"*{escaped(title(figure.name))}*, listed: {', '.join(map(escaped, figure.items))}."

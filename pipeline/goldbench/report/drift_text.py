@@ -35,8 +35,9 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'who decided':<29} {_deciders(part['decided_by'])}"
     yield from _reading(report["reading"])
     yield f"thresholds {_limits(part['threshold'])}"
-    asked = report["queries"]
-    yield f"{'near a query of the gold set':<29} {_shares(asked['covered'])}  ({_from(asked['threshold'], report)})"
+    log_queries = report["queries"]
+    threshold = _from(log_queries["threshold"], report)
+    yield f"{'near a query of the gold set':<29} {_shares(log_queries['covered'])}  ({threshold})"
     nearness = report["queries"]["nearness"]
     yield f"nearness to the gold set's queries {nearness:.2f} (0.5 = as near as they are to one another)"
     yield from _shapes(report["distributions"])
@@ -187,9 +188,9 @@ def _of(lines: int, total: int) -> str:
 
 def _uneven(name: str, shape: Mapping[str, Any]) -> list[str]:
     """Return a sentence about the class of queries that the gold set lacks most."""
-    asked, known = (sum(shape[side].values()) for side in ("log", "gold"))
-    gaps = {key: count / asked - shape["gold"].get(key, 0) / known for key, count in shape["log"].items()}
+    in_log, known = (sum(shape[side].values()) for side in ("log", "gold"))
+    gaps = {key: count / in_log - shape["gold"].get(key, 0) / known for key, count in shape["log"].items()}
     key = max(gaps, key=lambda gap: (gaps[gap], gap))
     what = {"length": f"queries of {key} words", "script": f"queries in {key} script", "form": f"queries put as {key}"}
-    shares = f"{shape['log'][key] / asked:.0%} of the log, {shape['gold'].get(key, 0) / known:.0%} of the gold set"
+    shares = f"{shape['log'][key] / in_log:.0%} of the log, {shape['gold'].get(key, 0) / known:.0%} of the gold set"
     return [f"Add {what[name]}: {shares}."]

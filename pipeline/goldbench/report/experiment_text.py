@@ -163,10 +163,10 @@ def verdict(experiment: Experiment) -> Iterator[str]:
     groups: dict[str, list[str]] = {"better than": [], "worse than": [], "not separable from": []}
     for comparison in card.comparisons:
         if comparison.measure == experiment.compared[0]:
-            other = comparison.second if comparison.first == experiment.baseline else comparison.first
-            wins = comparison.verdict is (Verdict.FIRST if other == comparison.first else Verdict.SECOND)
+            other_system = comparison.second if comparison.first == experiment.baseline else comparison.first
+            wins = comparison.verdict is (Verdict.FIRST if other_system == comparison.first else Verdict.SECOND)
             settled = comparison.verdict in {Verdict.FIRST, Verdict.SECOND}
-            groups["better than" if wins else "worse than" if settled else "not separable from"].append(other)
+            groups["better than" if wins else "worse than" if settled else "not separable from"].append(other_system)
     for words, names in groups.items():
         if names:
             yield f"By {experiment.compared[0]}, {words} the baseline {experiment.baseline}: {', '.join(names)}."
@@ -198,16 +198,16 @@ def figures_csv(experiment: Experiment) -> list[list[object]]:
     measures = experiment.card.measures
     heads = [head for name in measures for head in (name, f"{name} low", f"{name} high")]
     rows: list[list[object]] = [["system", "chunk_size", "chunk_overlap", "passages", "queries", *heads]]
-    kept = {system_figures.system: system_figures for system_figures in experiment.systems}
+    by_system = {system_figures.system: system_figures for system_figures in experiment.systems}
     for system in experiment.card.systems:
-        cut = kept[system.system].chunking
+        cut = by_system[system.system].chunking
         scores = [system.scores[name] for name in measures]
         rows.append(
             [
                 system.system,
                 cut.size if cut else "",
                 cut.overlap if cut else "",
-                kept[system.system].passages,
+                by_system[system.system].passages,
                 system.counts.queries,
                 *(_full(value) for score in scores for value in (score.mean, score.low, score.high)),
             ]

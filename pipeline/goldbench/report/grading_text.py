@@ -91,7 +91,7 @@ def grading_warnings(
         failures: Calls that failed.
         limit: The cap that stopped the grading, or None.
     """
-    grading, kept = record.grading, isinstance(record, Manifest)
+    grading, is_kept = record.grading, isinstance(record, Manifest)
     assert grading is not None
     if isinstance(record, Manifest) and not record.queries:
         known = "found yet, and pairs are left to judge" if grading.unjudged else "found by the judge"
@@ -99,7 +99,7 @@ def grading_warnings(
     for position, finding in enumerate(grading.canary_findings):
         failed = grading.canary_verdict is CanaryVerdict.FAILED and position == 0
         yield f"{'Failed' if failed else 'Warning'}: {finding}."
-    if grading.canary_verdict is CanaryVerdict.FAILED and kept:
+    if grading.canary_verdict is CanaryVerdict.FAILED and is_kept:
         yield "The grades are kept but marked as not to be trusted; grade with another model."
     if limit is not None:
         yield stopped(limit)

@@ -50,26 +50,28 @@ def most_different(first: Result, second: Result, measure: str) -> list[str]:
         second: Those of another one.
         measure: A measure of both.
     """
-    other = {query_id: value for value, query_id in _known(second, measure)}
+    second_values = {query_id: value for value, query_id in _known(second, measure)}
     apart = sorted(
-        (-abs(value - other[query_id]), query_id) for value, query_id in _known(first, measure) if query_id in other
+        (-abs(value - second_values[query_id]), query_id)
+        for value, query_id in _known(first, measure)
+        if query_id in second_values
     )
     return [query_id for distance, query_id in apart if distance < 0][:NAMED]
 
 
-def worst_line(results: Mapping[str, Result], measure: str, place: str | None) -> list[str]:
+def worst_line(results: Mapping[str, Result], measure: str, folder: str | None) -> list[str]:
     """Return a line with the worst queries of the run with the highest mean, or no line if none stands out.
 
     Args:
         results: The scores of 1 run or more.
         measure: The measure.
-        place: The folder of the set as a shell takes it, or None.
+        folder: The folder of the set as a shell takes it, or None.
     """
     best = max(results, key=lambda name: results[name].mean(measure))
-    return line_of(f"Worst for {best} by {measure}", worst_of(results[best], measure), place)
+    return line_of(f"Worst for {best} by {measure}", worst_of(results[best], measure), folder)
 
 
-def difference_line(results: Mapping[str, Result], measure: str, place: str | None) -> list[str]:
+def difference_line(results: Mapping[str, Result], measure: str, folder: str | None) -> list[str]:
     """Return a line with the queries on which the two runs with the highest means differ most, or no line.
 
     Args:
@@ -80,10 +82,10 @@ def difference_line(results: Mapping[str, Result], measure: str, place: str | No
         return []
     first, second = sorted(results, key=lambda name: -results[name].mean(measure))[:2]
     differing = most_different(results[first], results[second], measure)
-    return line_of(f"{first} and {second} differ most by {measure} on", differing, place, colon="")
+    return line_of(f"{first} and {second} differ most by {measure} on", differing, folder, colon="")
 
 
-def line_of(what: str, query_ids: Sequence[str], place: str | None, *, colon: str = ":") -> list[str]:
+def line_of(what: str, query_ids: Sequence[str], folder: str | None, *, colon: str = ":") -> list[str]:
     """Return a line that names queries and how to open the first, or no line for none.
 
     Args:
@@ -94,20 +96,20 @@ def line_of(what: str, query_ids: Sequence[str], place: str | None, *, colon: st
     if not query_ids:
         return []
     named = ", ".join(cut(shown(query_id), _LONGEST) for query_id in query_ids)
-    command = command_for(query_ids[0], place)
+    command = command_for(query_ids[0], folder)
     how = f" ({command})" if command else ""
     return [f"{what}{colon} {named}{how}"]
 
 
-def command_for(query_id: str, place: str | None) -> str | None:
+def command_for(query_id: str, folder: str | None) -> str | None:
     """Return the command that opens a query; None without a folder, and for an id that no shell takes or is long.
 
     Args:
         query_id: The id.
     """
-    if place is None or not query_id.isprintable() or len(query_id) > _LONGEST:
+    if folder is None or not query_id.isprintable() or len(query_id) > _LONGEST:
         return None
-    return shell_command("open", place, query=shlex.quote(query_id))
+    return shell_command("open", folder, query=shlex.quote(query_id))
 
 
 def _known(result: Result, measure: str) -> list[tuple[float, str]]:

@@ -258,7 +258,7 @@ def _utf16_units(text: str) -> Sequence[int]:
 def _places_of_bytes(text: str) -> Sequence[int]:
     """Return the place of the character that each byte in UTF-8 belongs to, and the length of the text."""
     widths = (len(char.encode()) for char in text)
-    return [*(place for place, width in enumerate(widths) for _ in range(width)), len(text)]
+    return [*(position for position, width in enumerate(widths) for _ in range(width)), len(text)]
 
 
 def _inside_code(text: str, start: int, end: int) -> tuple[int, int]:

@@ -265,19 +265,19 @@ def _noise_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows
     return [["run", "noise", "pairs", *measures], *rows] if rows else []
 
 
-def unanswerable_lines(special: Mapping[str, Special], asked: int) -> Iterator[str]:
+def unanswerable_lines(special: Mapping[str, Special], queries_without: int) -> Iterator[str]:
     """Yield a line for each run on the queries that nothing in the corpus answers.
 
     Args:
         special: The figures by run.
-        asked: The number of such queries in the set.
+        queries_without: The number of such queries in the set.
     """
-    if not asked:
+    if not queries_without:
         return
     for run, figures in special.items():
         name, separation = printable(run), figures.separation
         if not figures.unanswerable:
-            yield f"{name}: holds none of the {amount(asked, 'query', 'queries')} without an answer."
+            yield f"{name}: holds none of the {amount(queries_without, 'query', 'queries')} without an answer."
             continue
         if separation is None:
             yield (

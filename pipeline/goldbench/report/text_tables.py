@@ -86,7 +86,7 @@ def aligned(rows: Rows, *, indent: str = "", words: int = 1, gap: int = _GAP) ->
     widths = _widths(cells)
     for row in cells:
         sides = enumerate(zip(row, widths, strict=True))
-        padded = (_padded(cell, width, left=place < words) for place, (cell, width) in sides)
+        padded = (_padded(cell, width, left=column < words) for column, (cell, width) in sides)
         yield (indent + (" " * gap).join(padded)).rstrip()
 
 
@@ -123,20 +123,22 @@ def fitted(rows: Rows, width: int | None, *, words: int = 1, indent: str = "") -
         if number:
             yield ""
         places = [*range(words), *block]
-        yield from aligned([[row[place] for place in places] for row in cells], indent=indent, words=words, gap=_TIGHT)
+        yield from aligned(
+            [[row[column] for column in places] for row in cells], indent=indent, words=words, gap=_TIGHT
+        )
 
 
 def _blocks(widths: Sequence[int], words: int, room: int) -> Iterator[list[int]]:
     """Yield the places of the figures that stand side by side, 1 or more in each block."""
     names = sum(widths[:words]) + _TIGHT * (words - 1)
     block: list[int] = []
-    taken = names
+    width = names
     for number in range(words, len(widths)):
-        if block and taken + _TIGHT + widths[number] > room:
+        if block and width + _TIGHT + widths[number] > room:
             yield block
-            block, taken = [], names
+            block, width = [], names
         block.append(number)
-        taken += _TIGHT + widths[number]
+        width += _TIGHT + widths[number]
     yield block
 
 
@@ -228,5 +230,7 @@ def html_lines(lines: Iterable[str]) -> str:
 
 
 def _row(tag: str, cells: Iterable[str], align: Iterable[str]) -> str:
-    made = (f'<{tag} style="text-align: {side}">{cell}</{tag}>' for cell, side in zip(cells, align, strict=True))
-    return f"<tr>{''.join(made)}</tr>"
+    cells_in_html = (
+        f'<{tag} style="text-align: {side}">{cell}</{tag}>' for cell, side in zip(cells, align, strict=True)
+    )
+    return f"<tr>{''.join(cells_in_html)}</tr>"

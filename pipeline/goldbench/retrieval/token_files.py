@@ -52,8 +52,8 @@ class TokenFiles:
             text_id: self._by_text.get(key, []) for text_id, key in keys.items() if not key or key in self._by_text
         }
         if len(tokens_of) < len(keys):
-            taken = {keys[text_id] for text_id in tokens_of}
-            spare = {key: line for key, line in self._by_text.items() if key and key not in taken}
+            used = {keys[text_id] for text_id in tokens_of}
+            spare = {key: line for key, line in self._by_text.items() if key and key not in used}
             for text_id in keys.keys() - tokens_of.keys():
                 near = _shortened(keys[text_id], spare)
                 if near is not None:

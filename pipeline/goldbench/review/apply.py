@@ -76,12 +76,12 @@ def apply_review(
         GoldFolder(target).check_usable(policy)
     reviewed = load_reviewed(folder, ledger)
     work = Application.of(home, unreviewed_set(home, reviewed.material.metadata), reviewed, reject_bad=reject_bad)
-    with home.rewriting() if target is folder else GoldFolder(target).replacing(policy) as place:
+    with home.rewriting() if target is folder else GoldFolder(target).replacing(policy) as draft:
         if target is not folder:
-            copy_set(home, manifest, place)
-        keep(work.start, place)
-        review = work.write(place, target)
-        place.finish(work.told(manifest))
+            copy_set(home, manifest, draft)
+        keep(work.start, draft)
+        review = work.write(draft, target)
+        draft.finish(work.told(manifest))
     if target is not folder and home.rubric_file.is_file():
         shutil.copyfile(home.rubric_file, GoldFolder(target).rubric_file)
     return review
@@ -152,8 +152,8 @@ class Application:
         return _manifest(manifest, self.start, self.decided)
 
 
-def _same(path: Path, other: Path) -> bool:
-    return path.exists() and path.samefile(other)
+def _same(path: Path, other_path: Path) -> bool:
+    return path.exists() and path.samefile(other_path)
 
 
 def _write_records(draft: Draft, start: UnreviewedSet, decided: DecidedSet) -> None:
@@ -176,8 +176,8 @@ def _applied(
     grades: Mapping[str, Mapping[str, Relevance]],
     people: Grades,
 ) -> AppliedReview:
-    kept = {query_id: people.get(query_id, {}) for query_id in grades}
-    by_people = sum(len(given) for given in kept.values())
+    grades_of_people = {query_id: people.get(query_id, {}) for query_id in grades}
+    by_people = sum(len(judged) for judged in grades_of_people.values())
     return AppliedReview(
         folder=folder,
         queries=len(decided.queries),
@@ -186,7 +186,7 @@ def _applied(
         dropped=decided.rules(),
         people=by_people,
         model=sum(len(graded) for graded in grades.values()) - by_people,
-        carried=_carried(reviewed, decided, kept),
+        carried=_carried(reviewed, decided, grades_of_people),
         not_applied=len(reviewed.strays),
         undecided=len(reviewed.state.bad_queries().keys() & {query.query_id for query in decided.queries}),
         judge=_judge(start, reviewed),
@@ -204,7 +204,7 @@ def _still_derived(
     home: GoldFolder, now: Mapping[str, str], grades: Mapping[str, Mapping[str, Relevance]], people: Grades
 ) -> dict[str, list[str]]:
     """Return the derived labels that are still there and that no person gave, by the ids of the queries now."""
-    kept = {
+    derived = {
         now[query_id]: [
             chunk_id
             for chunk_id in chunk_ids
@@ -213,7 +213,7 @@ def _still_derived(
         for query_id, chunk_ids in home.dataset().derived.items()
         if query_id in now
     }
-    return {query_id: chunk_ids for query_id, chunk_ids in kept.items() if chunk_ids}
+    return {query_id: chunk_ids for query_id, chunk_ids in derived.items() if chunk_ids}
 
 
 def _described(
@@ -243,13 +243,13 @@ def _sample(reviewed: ReviewedSet, decided: DecidedSet) -> dict[str, list[float]
     relevant. Sources are left out, which models grade unlike other passages, and queries that were edited or are left
     out.
     """
-    kept = {query.query_id for query in decided.queries} - decided.earlier.keys()
+    kept_ids = {query.query_id for query in decided.queries} - decided.earlier.keys()
     sources = sources_of(reviewed.material)
     pairs: defaultdict[str, list[SampledPair]] = defaultdict(list)
     for sampled_pair in sampled(reviewed.state.reviews(), reviewed.state):
         query_id, chunk_id = sampled_pair.pair
         grade = reviewed.judge.get(query_id, {}).get(chunk_id)
-        if query_id in kept and grade is not None and sampled_pair.pair not in sources:
+        if query_id in kept_ids and grade is not None and sampled_pair.pair not in sources:
             pairs[str(grade)].append(sampled_pair)
     return {grade: _tallied(pairs[grade]) for grade in sorted(pairs)}
 

@@ -346,8 +346,8 @@ class Assigner:
             if pair not in present and (pair in held or len(held | present) < MAX_LEASES):
                 assigned.append(PersonAssignment(self.by_pair[pair]))
         if count and not assigned and all(self._has_decided(annotator, pair) for pair in present):
-            for pair, other in self._reassignable(annotator, holders)[:count]:
-                leases.release(pair, other)
+            for pair, holder in self._reassignable(annotator, holders)[:count]:
+                leases.release(pair, holder)
                 assigned.append(PersonAssignment(self.by_pair[pair]))
         renewed = present & leases.of(annotator, held=True)
         for pair in (*(each.item.pair for each in assigned if not each.repeat), *renewed):
@@ -357,11 +357,11 @@ class Assigner:
     def _reassignable(self, annotator: str, holders: Mapping[Pair, set[str]]) -> list[tuple[Pair, str]]:
         """Return the last half of the pairs that the person with the most of them has in reserve, with that person."""
         longest: list[tuple[Pair, str]] = []
-        for other in sorted({name for names in holders.values() for name in names} - {annotator}):
-            pairs = [pair for pair, names in holders.items() if other in names and pair in self._rank]
+        for holder in sorted({name for names in holders.values() for name in names} - {annotator}):
+            pairs = [pair for pair, names in holders.items() if holder in names and pair in self._rank]
             reserve = sorted(pairs, key=self._rank.__getitem__)[MIN_RESERVE:]
-            rest = {pair: names - {other} for pair, names in holders.items()}
-            spare = [(pair, other) for pair in reserve if self._can_assign(annotator, pair, rest)]
+            rest = {pair: names - {holder} for pair, names in holders.items()}
+            spare = [(pair, holder) for pair in reserve if self._can_assign(annotator, pair, rest)]
             longest = max(longest, spare, key=len)
         return longest[len(longest) // 2 :]
 

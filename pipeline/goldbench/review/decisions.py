@@ -57,14 +57,14 @@ def decide(start: UnreviewedSet, reviewed: ReviewedSet, *, reject_bad: bool) -> 
     bad = reviewed.state.bad_queries()
     before = {} if start.kept else lineage(reviewed.material.metadata)
     decided_set = DecidedSet([], {}, {}, [])
-    taken = {query.query_id for query in start.queries}
+    query_ids = {query.query_id for query in start.queries}
     for position, original in enumerate(start.queries):
         query, earlier = original, list(before.get(original.query_id, ()))
         while (edit := edits.get(query.query_id)) is not None and _wording(edit) != query.alone:
             if _rejected(last, query):
                 break
             earlier.insert(0, query.query_id)
-            query = _edited(query, edit, taken)
+            query = _edited(query, edit, query_ids)
         verdict = last.get(query.query_id)
         reasons = bad.get(query.query_id) if reject_bad and verdict is None else None
         if _rejected(last, query) and verdict is not None:
@@ -102,14 +102,14 @@ def _wording(edit: Event) -> str:
     return " ".join((edit.text or "").split())
 
 
-def _edited(query: Query, edit: Event, taken: set[str]) -> Query:
+def _edited(query: Query, edit: Event, query_ids: set[str]) -> Query:
     """Return the next version of a query, without what was measured on the old wording.
 
     Of a conversation the stand-alone form is changed, which is what people read and judge. A noisy query and its
     original do not stay a pair, since noise would no longer explain their difference.
     """
     name = next_version(query.query_id)
-    if name in taken:
+    if name in query_ids:
         raise InputError("the gold set", f"already holds a query {name!r}, the id of the edited query; rename that one")
     unknown: dict[str, Any] = {
         "scores": {},
@@ -145,7 +145,7 @@ def answered(decided: DecidedSet, start: UnreviewedSet, people: Grades) -> dict[
         start: The set before people's decisions.
         people: People's grades, by the new ids.
     """
-    position = {query.query_id: place for place, query in enumerate(start.queries)}
+    position = {query.query_id: number for number, query in enumerate(start.queries)}
     grades: dict[str, dict[str, Relevance]] = {}
     for query in list(decided.queries):
         first = decided.earlier.get(query.query_id, [])
@@ -155,8 +155,8 @@ def answered(decided: DecidedSet, start: UnreviewedSet, people: Grades) -> dict[
             grades[query.query_id] = {chunk_id: Relevance(grade) for chunk_id, grade in sorted(graded.items())}
             if query.chunk_id == NOWHERE:
                 best = max(sorted(graded), key=graded.__getitem__)
-                place = decided.queries.index(query)
-                decided.queries[place] = query.model_copy(update={"chunk_id": best})
+                number = decided.queries.index(query)
+                decided.queries[number] = query.model_copy(update={"chunk_id": best})
             continue
         decided.queries.remove(query)
         decided.notes.pop(query.query_id, None)

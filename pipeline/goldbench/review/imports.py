@@ -102,16 +102,18 @@ def _judgments(
     state, queries, known = fold(before[1]), current_ids(material), {event.client_id for event in before[0]}
     events: list[Event] = []
     seen: dict[tuple[str, ...], int] = {}
-    for given in givens:
-        review = given.review
-        key = (given.kind, review.query_id, review.chunk_id, review.annotator)
-        with _at(given.line):
+    for judgment in givens:
+        review = judgment.review
+        key = (judgment.kind, review.query_id, review.chunk_id, review.annotator)
+        with _at(judgment.line):
             _check(review.query_id, review.chunk_id, review.ms, material, queries)
             if key in seen:
                 raise Fault(f"judges the same pair as line {seen[key]}")
-            seen[key] = given.line
-            if not _stands(given, state):
-                events += [new_event for new_event in _events(given, material, at) if new_event.client_id not in known]
+            seen[key] = judgment.line
+            if not _stands(judgment, state):
+                events += [
+                    new_event for new_event in _events(judgment, material, at) if new_event.client_id not in known
+                ]
     return len(seen), events
 
 
@@ -149,25 +151,25 @@ def _check(
         raise Fault("names a passage that is not in the data set")
 
 
-def _stands(given: Given, state: State) -> bool:
+def _stands(judgment: Given, state: State) -> bool:
     """Return whether the ledger holds the same judgment already."""
-    pair = given.review.query_id, given.review.chunk_id
-    if given.kind == "adjudicate":
+    pair = judgment.review.query_id, judgment.review.chunk_id
+    if judgment.kind == "adjudicate":
         decided = state.adjudication(pair)
         return decided is not None and (decided.annotator, decided.grade) == (
-            given.review.annotator,
-            given.review.grade,
+            judgment.review.annotator,
+            judgment.review.grade,
         )
-    now = state.review(given.review.annotator, pair)
-    same = {"adjudicated": False, "rubric_sha": given.review.rubric_sha}  # some formats name the rubric beside it
-    return now is not None and now.model_copy(update=same) == given.review
+    now = state.review(judgment.review.annotator, pair)
+    same = {"adjudicated": False, "rubric_sha": judgment.review.rubric_sha}  # some formats name the rubric beside it
+    return now is not None and now.model_copy(update=same) == judgment.review
 
 
-def _events(given: Given, material: ReviewableSet, at: str) -> list[Event]:
+def _events(judgment: Given, material: ReviewableSet, at: str) -> list[Event]:
     """Return the events of one judgment: first the blind grade, if another followed with the model's in sight."""
-    review = given.review
-    about = material.data_sha, review.rubric_sha or given.rubric_sha or material.rubric.sha
-    if given.kind == "adjudicate":
+    review = judgment.review
+    about = material.data_sha, review.rubric_sha or judgment.rubric_sha or material.rubric.sha
+    if judgment.kind == "adjudicate":
         return [_event(review, about, at, EventKind.ADJUDICATE)]
     if review.revealed and review.blind:
         blind = review.model_copy(update={"grade": review.first_grade, "revealed": False})

@@ -300,9 +300,9 @@ class Ledger:
         self.execute("INSERT OR IGNORE INTO goldbench_meaning VALUES (?, ?, ?, ?)", values)
 
 
-def is_same_act(event: Event, other: Event) -> bool:
+def is_same_act(event: Event, earlier: Event) -> bool:
     """Return whether two events with one client id are stored as the same act."""
-    row, other_row = _row(event), _row(other)
+    row, other_row = _row(event), _row(earlier)
     return all(row[key] == other_row[key] for key in _ACT_FIELDS)
 
 

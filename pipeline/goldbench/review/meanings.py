@@ -80,9 +80,9 @@ class Meanings:
 
     def as_rows(self) -> Iterator[dict[str, Any]]:
         """Yield the meanings as JSON objects, in the order of their ids."""
-        for (data_sha, query_id), asked in sorted(self.queries.items()):
-            evidence = [item.model_dump(mode="json") for item in asked.evidence]
-            yield {"data_sha": data_sha, "query_id": query_id, "text": asked.text, "evidence": evidence}
+        for (data_sha, query_id), query in sorted(self.queries.items()):
+            evidence = [item.model_dump(mode="json") for item in query.evidence]
+            yield {"data_sha": data_sha, "query_id": query_id, "text": query.text, "evidence": evidence}
         for (data_sha, chunk_id), judged in sorted(self.passages.items()):
             yield {"data_sha": data_sha, "chunk_id": chunk_id, **asdict(judged)}
 
@@ -102,8 +102,8 @@ class Meanings:
                     queries[str(row["data_sha"]), str(row["query_id"])] = QueryMeaning(str(row["text"]), evidence)
                 else:
                     words = {name: str(row.get(name, "")) for name in ("text", "title", "source", "doc_id")}
-                    place = str(row["data_sha"]), str(row["chunk_id"])
-                    passages[place] = PassageMeaning(**words, start=int(row.get("start", 0)))
+                    passage_key = str(row["data_sha"]), str(row["chunk_id"])
+                    passages[passage_key] = PassageMeaning(**words, start=int(row.get("start", 0)))
             except (KeyError, TypeError) as error:
                 raise ValueError("a line with texts is not valid") from error
         return cls(queries, passages)
@@ -129,7 +129,7 @@ class SetMeanings:
     def wordings(self) -> dict[str, str]:
         """The text of every query that is in the set, or was before people changed it, by its id."""
         before = {query.query_id: query.alone for query in self._unreviewed.values()}
-        return {**before, **{query_id: asked.judged for query_id, asked in self.material.asked.items()}}
+        return {**before, **{query_id: asked_query.judged for query_id, asked_query in self.material.asked.items()}}
 
     @cached_property
     def _unreviewed(self) -> dict[str, Query]:

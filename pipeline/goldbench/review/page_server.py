@@ -102,7 +102,7 @@ class LocalPage:
 
 def serve_page(
     page: LocalPage,
-    place: PageSettings,
+    page_settings: PageSettings,
     key: Path,
     *,
     at: str = "",
@@ -113,7 +113,7 @@ def serve_page(
 
     Args:
         page: The page.
-        place: To whom and where it is served.
+        page_settings: To whom and where it is served.
         key: The file of the key that signs cookies; a missing one is created.
         at: What follows a link, as ``#query=q1``.
         tell: Called with each person's name and link.
@@ -122,15 +122,17 @@ def serve_page(
     Raises:
         OutputError: The port is taken.
     """
-    with listening(place, complain=complain) as sock:
-        server = page_server(page, place, sock, key, tell=lambda name, link: tell(name, link + at), complain=complain)
+    with listening(page_settings, complain=complain) as sock:
+        server = page_server(
+            page, page_settings, sock, key, tell=lambda name, link: tell(name, link + at), complain=complain
+        )
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly end
             server.run(sockets=[sock])
 
 
 def page_server(
     page: LocalPage,
-    place: PageSettings,
+    page_settings: PageSettings,
     sock: socket.socket,
     key: Path,
     *,
@@ -142,12 +144,12 @@ def page_server(
     It writes no log of its own: internal errors are told without content. See `serve_page`.
     """
     port = int(sock.getsockname()[1])
-    host = name_for_links(place.host)
-    sessions = Sessions(session_key(key), place.annotators)
+    host = name_for_links(page_settings.host)
+    sessions = Sessions(session_key(key), page_settings.annotators)
     if note := key_note(key):
         complain(note)
-    links = Links(place.annotators, lambda name, token: tell(name, f"http://{host}:{port}/?token={token}"))
-    door = Door(port, links, sessions, host=host, network=place.network, page=page.name)
+    links = Links(page_settings.annotators, lambda name, token: tell(name, f"http://{host}:{port}/?token={token}"))
+    door = Door(port, links, sessions, host=host, network=page_settings.network, page=page.name)
     config = uvicorn.Config(
         create_app(page, door, complain),
         access_log=False,
@@ -163,34 +165,36 @@ def page_server(
 
 
 @contextlib.contextmanager
-def listening(place: PageSettings, *, complain: Callable[[str], None]) -> Iterator[socket.socket]:
+def listening(page_settings: PageSettings, *, complain: Callable[[str], None]) -> Iterator[socket.socket]:
     """Give the socket of a page.
 
     Args:
-        place: How the page is served.
+        page_settings: How the page is served.
         complain: Called with one line if another port than the one asked for is taken.
 
     Raises:
         OutputError: The port cannot be used.
         UsageError: The address is not one of this machine.
     """
-    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in page_settings.host else socket.AF_INET
     # asyncio sets TCP_NODELAY only on a socket created as TCP; without it every answer waits 40 ms.
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as sock:
         # On Windows, SO_REUSEADDR would let two servers share a port.
         sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)
         try:
-            _bind(sock, place.host, place.port, NEXT_PORTS if place.elsewhere else 0)
+            _bind(sock, page_settings.host, page_settings.port, NEXT_PORTS if page_settings.elsewhere else 0)
             sock.listen()
         except socket.gaierror:
-            raise UsageError(Message("{host} {}: not an address of this machine", shown(place.host))) from None
+            raise UsageError(Message("{host} {}: not an address of this machine", shown(page_settings.host))) from None
         except (OSError, OverflowError) as error:
             reason = (getattr(error, "strerror", None) or "not a valid port").lower()
-            problem = f"port {place.port} of {shown(place.host)} cannot be used ({reason}); give another port"
+            problem = (
+                f"port {page_settings.port} of {shown(page_settings.host)} cannot be used ({reason}); give another port"
+            )
             raise OutputError(problem) from None
         port = int(sock.getsockname()[1])
-        if place.port not in {0, port}:
-            complain(f"port {place.port} is taken by another program; the page is at port {port}")
+        if page_settings.port not in {0, port}:
+            complain(f"port {page_settings.port} is taken by another program; the page is at port {port}")
         yield sock
 
 

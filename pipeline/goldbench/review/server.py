@@ -68,15 +68,19 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
         yield OpenReview(material, book, items, address.with_suffix(".key"))
 
 
-def review_page(review: OpenReview, place: PageSettings) -> LocalPage:
+def review_page(review: OpenReview, page_settings: PageSettings) -> LocalPage:
     """Return the page of a review.
 
     Args:
         review: The opened review.
-        place: To whom it is served.
+        page_settings: To whom it is served.
     """
     assigner = Assigner(
-        review.ledger, review.items, team=place.team or Team(place.annotators), repeats=place.repeats, seed=place.seed
+        review.ledger,
+        review.items,
+        team=page_settings.team or Team(page_settings.annotators),
+        repeats=page_settings.repeats,
+        seed=page_settings.seed,
     )
     review.ledger.hurry()
     answers = PageAnswers(assigner, review.material)

@@ -85,25 +85,25 @@ class _Translator:
 
     def result(self) -> Translation:
         stacks: defaultdict[str, Stack] = defaultdict(Stack)
-        kept: dict[str, Event] = {}
+        events: dict[str, Event] = {}
         strays: list[Stray] = []
         for event in self.events:
             effective = event.kind is EventKind.NOTE or stacks[event.annotator].add(event)
             if event.kind in _MARKS:
-                about = kept.get(event.undoes or "")
+                about = events.get(event.undoes or "")
                 if effective and about is not None:
                     ids = {"query_id": about.query_id, "chunk_id": about.chunk_id}
-                    kept[event.client_id] = event.model_copy(update=ids)
+                    events[event.client_id] = event.model_copy(update=ids)
                 continue
             placed = self._placed(event)
             if isinstance(placed, Event):
-                kept[event.client_id] = placed
+                events[event.client_id] = placed
             elif self._is_current(event):
                 strays.append(Stray(event, self._query_text(event), self._passage(event), placed))
         carried = sum(
-            event_kept.data_sha != self.own.data_sha and event_kept.kind not in _MARKS for event_kept in kept.values()
+            event_kept.data_sha != self.own.data_sha and event_kept.kind not in _MARKS for event_kept in events.values()
         )
-        return Translation(tuple(kept.values()), tuple(strays), carried)
+        return Translation(tuple(events.values()), tuple(strays), carried)
 
     def _placed(self, event: Event) -> Event | str:
         """Return an event with the ids of the open set, or why it does not apply."""
@@ -146,8 +146,8 @@ class _Translator:
         return event.model_copy(update={"query_id": query_id, "chunk_id": chunk_id if event.chunk_id else None})
 
     def _pair(self, event: Event) -> Pair:
-        asked, judged = self._query(event), self._passage(event)
-        query_id = asked.digest.hex() if asked else f"{event.data_sha} {event.query_id}"
+        query_meaning, judged = self._query(event), self._passage(event)
+        query_id = query_meaning.digest.hex() if query_meaning else f"{event.data_sha} {event.query_id}"
         return query_id, judged.digest.hex() if judged else f"{event.data_sha} {event.chunk_id}"
 
     def _query(self, event: Event) -> QueryMeaning | None:
@@ -253,8 +253,8 @@ class _Wordings:
         """Add what the last edit that holds makes of each query, then what edits make of that."""
         while True:
             last = {}
-            for event, asked in edits:
-                name = event.query_id if event.data_sha == data_sha else self.of(event.query_id, asked)
+            for event, wording in edits:
+                name = event.query_id if event.data_sha == data_sha else self.of(event.query_id, wording)
                 if name is not None:
                     last[name] = event
             new = {next_version(name): event for name, event in last.items() if next_version(name) not in self._taken}

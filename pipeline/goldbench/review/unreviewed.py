@@ -46,11 +46,11 @@ def unreviewed_set(folder: GoldFolder, metadata: Mapping[str, Any]) -> Unreviewe
     same = isinstance(files, Mapping) and all(
         sha256_if_there(folder.file(str(name))) == sha for name, sha in files.items()
     )
-    kept = same and folder.unreviewed.queries.exists()
-    home, qrels = (folder.unreviewed, folder.unreviewed_labels) if kept else (folder, folder.labels)
+    is_kept = same and folder.unreviewed.queries.exists()
+    home, qrels = (folder.unreviewed, folder.unreviewed_labels) if is_kept else (folder, folder.labels)
     if not qrels.is_file():
         raise InputError(qrels, "is missing; run the build again")
-    return UnreviewedSet(home, qrels, tuple(home.queries.read()), read_qrels(Source(qrels)), kept)
+    return UnreviewedSet(home, qrels, tuple(home.queries.read()), read_qrels(Source(qrels)), is_kept)
 
 
 def with_waiting(start: UnreviewedSet, folder: GoldFolder, judge: Grades) -> UnreviewedSet:

@@ -42,12 +42,12 @@ class Demands:
 
 
 def lowest_means(
-    given: Sequence[str], level: int, *, target: str | None = None, option: str = "min"
+    demands: Sequence[str], level: int, *, target: str | None = None, option: str = "min"
 ) -> dict[str, float]:
     """Return the lowest mean by measure: those of the target, overridden and extended by those given.
 
     Args:
-        given: Texts such as ``recall@10=0.8``.
+        demands: Texts such as ``recall@10=0.8``.
         level: The smallest grade that counts as relevant.
         target: A name in ``TARGETS``, or None.
         option: Option of the texts, for messages.
@@ -56,7 +56,7 @@ def lowest_means(
         UsageError: A text cannot be understood.
         UnknownMeasure: A text names an unknown measure.
     """
-    named = [*TARGETS.get(target or "", {}).items(), *(parse_bound(text, option) for text in given)]
+    named = [*TARGETS.get(target or "", {}).items(), *(parse_bound(text, option) for text in demands)]
     with naming(option):
         return {parse_measure(name, rel=level).name: bound for name, bound in named}
 
@@ -75,11 +75,11 @@ def naming(option: str) -> Iterator[None]:
         raise UnknownMeasure([Message("{}: {}", named, problem) for problem in error.problems]) from None
 
 
-def allowed_drops(given: Sequence[str], baseline: Baseline, only: Sequence[str], level: int) -> dict[str, Drop]:
+def allowed_drops(demands: Sequence[str], baseline: Baseline, only: Sequence[str], level: int) -> dict[str, Drop]:
     """Return how far each measure of the baseline may fall.
 
     Args:
-        given: Texts such as ``5%`` for all measures, or ``ndcg@10=0.02`` for one, which overrides it.
+        demands: Texts such as ``5%`` for all measures, or ``ndcg@10=0.02`` for one, which overrides it.
         baseline: Its measures are checked.
         only: Canonical names of the measures to check; empty for all.
         level: The smallest grade that counts as relevant.
@@ -90,7 +90,7 @@ def allowed_drops(given: Sequence[str], baseline: Baseline, only: Sequence[str],
         InputError: The baseline names a measure in another way than goldbench writes it.
     """
     everything, single = DEFAULT_DROP, dict[str, Drop]()
-    for text in given:
+    for text in demands:
         name, drop = parse_drop(text)
         if name is None:
             everything = drop

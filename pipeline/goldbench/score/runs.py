@@ -137,13 +137,15 @@ class Gold:
 
 def _groups(needed: Sequence[str], others: Sequence[str], texts: Mapping[str, str]) -> list[set[str]]:
     groups = [{chunk_id} for chunk_id in needed]
-    for other in others:
+    for other_id in others:
         from goldbench.stages.select.near_duplicates import are_alike
 
-        alike = (at for at, chunk_id in enumerate(needed) if are_alike(texts.get(chunk_id, ""), texts.get(other, "")))
-        place = next(alike, None)
-        if place is not None:
-            groups[place].add(other)
+        alike = (
+            at for at, chunk_id in enumerate(needed) if are_alike(texts.get(chunk_id, ""), texts.get(other_id, ""))
+        )
+        position = next(alike, None)
+        if position is not None:
+            groups[position].add(other_id)
     return groups
 
 
@@ -209,17 +211,17 @@ def load_run(path: Path | str) -> Run:
     return Run(source)
 
 
-def named_runs(given: Sequence[str]) -> dict[str, Run]:
+def named_runs(arguments: Sequence[str]) -> dict[str, Run]:
     """Return the runs of ``NAME=FILE`` or ``FILE``; the name of the latter is that of the file.
 
     Raises:
         UsageError: Two runs have the same name, two are standard input, or a name cannot be shown.
         InputError: A file cannot be read.
     """
-    files = [text for text in given if "=" not in text or os.path.isfile(text)]  # noqa: PTH113  as above
+    files = [text for text in arguments if "=" not in text or os.path.isfile(text)]  # noqa: PTH113  as above
     names = dict(zip(files, run_tables.names_of_runs([Path(file) for file in files]), strict=True))
     named: dict[str, str] = {}
-    for text in given:
+    for text in arguments:
         name, path = (names[text] or text, text) if text in names else text.split("=", 1)
         if not name or not path:
             raise UsageError(Message("{run} {}: give it as NAME=FILE", text))
@@ -315,7 +317,7 @@ def score_results(
 def _score(
     gold: Gold,
     measures: Sequence[Measure],
-    place: Callable[[Qrels], tuple[dict[str, JudgedColumns], int]],
+    find_columns: Callable[[Qrels], tuple[dict[str, JudgedColumns], int]],
     ids_in: Callable[[Column], set[str]],
     *,
     name: str,
@@ -327,11 +329,11 @@ def _score(
     corpus knows does not use other ids; it merely missed what is judged.
 
     Args:
-        place: Returns the ranks of the documents in some judgments, and how many queries are not judged.
+        find_columns: Returns the ranks of the documents in some judgments, and how many queries are not judged.
         ids_in: Returns all ids of queries or of documents.
         name: What messages call the run.
     """
-    placed, extra = place(gold.qrels)
+    placed, extra = find_columns(gold.qrels)
     needing = [measure for measure in measures if measure.family == ALL_NEEDED.name]
     computed = [measure for measure in measures if measure not in needing]
     computed = computed or [Measure("hit", needing[0].k)]  # of which only counts are kept
@@ -345,7 +347,7 @@ def _score(
             query_id: {doc_id: number for number, group in enumerate(groups, 1) for doc_id in group}
             for query_id, groups in together.items()
         }  # the grade of a hit tells which of the needed passages it is
-        result = with_all_needed(result, measures, together, place(numbered)[0])
+        result = with_all_needed(result, measures, together, find_columns(numbered)[0])
     unanswerable = gold.unanswerable().keys() if extra else set[str]()
     if unanswerable:
         counts = replace(result.counts, extra=extra - len(unanswerable & ids_in("query")))

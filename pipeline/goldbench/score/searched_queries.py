@@ -54,8 +54,8 @@ def searched_queries(gold: Gold, conversation: Conversation = "last") -> dict[st
         InputError: A conversation has no stand-alone form, which was asked for.
     """
     texts = {**gold.queries(), **gold.unanswerable()}
-    for query_id, asked in (conversations(gold) if conversation != "last" else {}).items():
-        text = asked.searched(conversation)
+    for query_id, query in (conversations(gold) if conversation != "last" else {}).items():
+        text = query.searched(conversation)
         if text is None:
             problem = f"query {query_id!r} has earlier turns but no stand-alone form; search with last or joined"
             raise InputError(gold.path, problem)

@@ -57,11 +57,11 @@ def _special(
 ) -> Special:
     from goldbench.measures.statistics.special_figures import Special, losses, means_by_kind, separation
 
-    asked = members.get("unanswerable", {})
-    scores = read() if asked else {}
+    unanswerable = members.get("unanswerable", {})
+    scores = read() if unanswerable else {}
     top = {query_id: max(documents.values(), default=-inf) for query_id, documents in scores.items()}
-    searched = any(query_id in top for query_id in asked)  # a run leaves out queries without results
-    without = [top.get(query_id, -inf) for query_id in asked] if searched else []
+    searched = any(query_id in top for query_id in unanswerable)  # a run leaves out queries without results
+    without = [top.get(query_id, -inf) for query_id in unanswerable] if searched else []
     answered = [top.get(query_id, -inf) for query_id in result.query_ids]
     differ = len({score for score in (*answered, *without) if score > -inf}) > 1
     return Special(

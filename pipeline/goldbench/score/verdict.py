@@ -127,11 +127,11 @@ def _sentence(fitness: Fitness, case: Case) -> str:
     if fitness.level is FitnessLevel.SMOKE:
         return f"good for smoke tests of one system only: {_weakness(fitness, case)}"
     if fitness.level is FitnessLevel.RANKS:
-        share, asked = _percent(fitness.chance or 0.0), queries(fitness.queries)
+        share = f"{_percent(fitness.chance or 0.0)} ({queries(fitness.queries)})"
         condition = "" if case.makers.basis.judged_by else ", if people made its judgments: who did is not recorded"
         nearly = " but for 1 pair of 10" if fitness.systems > 4 else ""
         by = f"corrected {case.measure}" if case.ranking is not None else case.measure
-        return f"ranks {systems} by {by}: the chance that their order is right{nearly} is {share} ({asked}){condition}"
+        return f"ranks {systems} by {by}: the chance that their order is right{nearly} is {share}{condition}"
     if fitness.level is FitnessLevel.SEPARATES:
         pairs = f"{fitness.separated:,} of {amount(fitness.pairs, 'pair')} of {systems}"
         return f"tells apart {pairs} by {case.measure}, but does not rank them: {_doubt(fitness)}"

@@ -90,8 +90,8 @@ def chunk_id(doc_id: str, digest: str, occurrence: int = 1) -> str:
         digest: First digits of the digest of the chunk's text.
         occurrence: 1 for the first chunk of the document with that digest, 2 for the second.
     """
-    place = f":{digest}" if occurrence == 1 else f":{digest}.{occurrence}"
-    if len(doc_id) + len(place) > MAX_ID:
+    suffix = f":{digest}" if occurrence == 1 else f":{digest}.{occurrence}"
+    if len(doc_id) + len(suffix) > MAX_ID:
         cut = hashlib.blake2b(doc_id.encode(), digest_size=16).hexdigest()
-        doc_id = f"{doc_id[: MAX_ID - len(place) - len(cut) - 1]}~{cut}"
-    return doc_id + place
+        doc_id = f"{doc_id[: MAX_ID - len(suffix) - len(cut) - 1]}~{cut}"
+    return doc_id + suffix

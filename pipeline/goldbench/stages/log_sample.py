@@ -115,11 +115,11 @@ def draw_sample(frequencies: Mapping[str, int], count: int, *, seed: int = 0) ->
 def _counts(held: Mapping[Band, int], count: int) -> dict[Band, int]:
     """Return how many queries to draw from each band; what a band lacks goes to the others by their shares."""
     left = min(count, sum(held.values()))
-    given = dict.fromkeys(held, 0)
+    counts = dict.fromkeys(held, 0)
     while left:
-        open_shares = {band: share for band, share in SHARES.items() if given[band] < held[band]}
+        open_shares = {band: share for band, share in SHARES.items() if counts[band] < held[band]}
         for band, part in quotas(open_shares, left).items():
-            taken = min(part, held[band] - given[band])
-            given[band] += taken
-            left -= taken
-    return given
+            added = min(part, held[band] - counts[band])
+            counts[band] += added
+            left -= added
+    return counts

@@ -74,10 +74,10 @@ def noisy_forms(query: Query, *, seed: int = 0, most: int = 1) -> tuple[Candidat
 
 
 def _candidate(query: Query, text: str, standalone: str | None, noise: Noise) -> Candidate:
-    kept = {name: getattr(query, name) for name in Candidate.model_fields}
+    fields = {name: getattr(query, name) for name in Candidate.model_fields}
     changed: dict[str, object] = {"first_text": None, "asked": None}
     noisy = {"text": text, "standalone": standalone, "generator": GENERATOR, "kind": QueryKind.NOISY}
-    return Candidate(**{**kept, **changed, **noisy, "original": query.query_id, "noise": noise.value})
+    return Candidate(**{**fields, **changed, **noisy, "original": query.query_id, "noise": noise.value})
 
 
 def noisy_text(text: str, noise: Noise, draws: Draws, *, language: str | None) -> str | None:
@@ -123,7 +123,7 @@ def _quoted(text: str) -> list[tuple[int, int]]:
     while mark:
         closing, end = _CLOSES[mark[0]], mark.end()
         if mark[0] not in unclosed:
-            ends = [place for sign in closing if (place := text.find(sign, end)) >= 0]
+            ends = [position for sign in closing if (position := text.find(sign, end)) >= 0]
             if ends:
                 end = min(ends) + 1
                 spans.append((mark.start(), end))
@@ -152,16 +152,16 @@ def _letters(parts: Sequence[str]) -> int:
 
 def _mistyped(parts: list[str], draws: Draws, language: str | None) -> list[str]:
     """Hit a key beside the right one, leave one out, or swap two, at most once in a word."""
-    places = [place for place in _changeable(parts) if len(_core(parts[place])[1]) >= _SHORTEST]
+    places = [position for position in _changeable(parts) if len(_core(parts[position])[1]) >= _SHORTEST]
     most = min(_MOST_TYPED, int(MOST[Noise.TYPING] * _letters(parts)), len(places))
     if most < 1:
         return parts
     chosen = draws.shuffled("words", map(str, places))[: 1 + int(draws.uniform("errors") * most)]
-    made = list(parts)
-    for place in map(int, chosen):
-        before, core, after = _core(parts[place])
-        made[place] = before + _with_error(list(core), draws, str(place), language) + after
-    return made
+    mistyped = list(parts)
+    for position in map(int, chosen):
+        before, core, after = _core(parts[position])
+        mistyped[position] = before + _with_error(list(core), draws, str(position), language) + after
+    return mistyped
 
 
 def _with_error(letters: list[str], draws: Draws, name: str, language: str | None) -> str:
@@ -179,10 +179,14 @@ def _with_error(letters: list[str], draws: Draws, name: str, language: str | Non
 def _shortened(parts: list[str], draws: Draws, language: str | None) -> list[str]:
     """Leave out words that the query means the same without, with the space after each."""
     known = frozenset(table("empty_words").get(language or "", "").split())
-    droppable = [place for place in _changeable(parts) if parts[place].casefold() in known]
+    droppable = [position for position in _changeable(parts) if parts[position].casefold() in known]
     most = min(int(MOST[Noise.DROPPED_WORDS] * (len(parts) // 2)), len(droppable))
     if most < 1:
         return parts
     dropped = set(map(int, draws.shuffled("dropped", map(str, droppable))[: 1 + int(draws.uniform("count") * most)]))
-    kept = [number for number in range(1, len(parts), 2) if number not in dropped]
-    return [parts[0], *(piece for place in kept for piece in (parts[place], parts[place + 1]))] if kept else parts
+    remaining = [number for number in range(1, len(parts), 2) if number not in dropped]
+    return (
+        [parts[0], *(piece for position in remaining for piece in (parts[position], parts[position + 1]))]
+        if remaining
+        else parts
+    )

@@ -33,9 +33,12 @@ class Cuts:
 
     def same(self, span: Span) -> str | None:
         """Return the chunk with exactly this span."""
-        place = bisect_left(self.spans, span.start, key=lambda cut: cut.start)
-        is_same = place < len(self.spans) and (self.spans[place].start, self.spans[place].end) == (span.start, span.end)
-        return self.chunk_ids[place] if is_same else None
+        position = bisect_left(self.spans, span.start, key=lambda cut: cut.start)
+        is_same = position < len(self.spans) and (self.spans[position].start, self.spans[position].end) == (
+            span.start,
+            span.end,
+        )
+        return self.chunk_ids[position] if is_same else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def judged_passage(query: Query, chunk: Chunk, grade: Relevance, quotes: Iterabl
         return JudgedPassage(span=chunk.span, grade=grade, evidence=tuple(own))
     spans = {find_quote(quote, chunk.text) for quote in quotes if quote}
     spans = spans - {None} or {find_quote(evidence.quote, chunk.text) for evidence in query.evidence} - {None}
-    evidence = tuple(chunk.evidence(*place) for place in sorted(place for place in spans if place is not None))
+    evidence = tuple(chunk.evidence(*span) for span in sorted(span for span in spans if span is not None))
     return JudgedPassage(span=chunk.span, grade=grade, evidence=evidence)
 
 
@@ -99,7 +102,7 @@ def project(relevance: TextRelevance, cuts: Mapping[str, Cuts]) -> Projection | 
     source = _source(relevance, cuts, grades)
     if source is None:
         return "none of its relevant passages is in a chunk"
-    others = [rests_on[place] for place in sorted(rests_on) if rests_on[place] not in own]
+    others = [rests_on[position] for position in sorted(rests_on) if rests_on[position] not in own]
     needed, derived = _needed(relevance.query, cuts, grades), _derived(relevance.passages, cuts, grades)
     return Projection(grades, source, (*own, *others), lost, needed, derived)
 
@@ -108,11 +111,11 @@ def _graded(
     passages: Sequence[JudgedPassage], cuts: Mapping[str, Cuts]
 ) -> tuple[dict[str, Relevance], dict[tuple[str, int, int], Evidence], int]:
     """Return the grades, the evidence they rest on by its place, and how many relevant passages no chunk holds."""
-    kept: dict[str, Relevance] = {}
+    grades_known: dict[str, Relevance] = {}
     for passage in passages:
         same = _cuts_of(passage.span, cuts).same(passage.span)
         if same is not None:
-            kept[same] = max(passage.grade, kept.get(same, passage.grade))
+            grades_known[same] = max(passage.grade, grades_known.get(same, passage.grade))
     grades: dict[str, Relevance] = {}
     rests_on: dict[tuple[str, int, int], Evidence] = {}
     lost = 0
@@ -120,13 +123,15 @@ def _graded(
         if _cuts_of(passage.span, cuts).same(passage.span) is not None:
             held = list(passage.evidence)
         elif passage.grade >= RELEVANT:
-            held = [evidence for evidence in passage.evidence if _give(evidence, passage.grade, cuts, kept, grades)]
+            held = [
+                evidence for evidence in passage.evidence if _give(evidence, passage.grade, cuts, grades_known, grades)
+            ]
             lost += not held
         else:
             held = []
             _give_within(passage, cuts, grades)
         rests_on |= {(evidence.doc_id, evidence.start, evidence.end): evidence for evidence in held}
-    return grades | kept, rests_on, lost
+    return grades | grades_known, rests_on, lost
 
 
 def _derived(
@@ -164,15 +169,15 @@ def _give(
     evidence: Span,
     grade: Relevance,
     cuts: Mapping[str, Cuts],
-    kept: Mapping[str, Relevance],
+    grades_known: Mapping[str, Relevance],
     grades: dict[str, Relevance],
 ) -> bool:
     """Grade the unjudged chunks that hold the evidence; return whether a relevant chunk holds it."""
     holders = holding(evidence, _cuts_of(evidence, cuts))
     for chunk_id in holders:
-        if chunk_id not in kept:
+        if chunk_id not in grades_known:
             grades[chunk_id] = max(grade, grades.get(chunk_id, grade))
-    return any(kept.get(chunk_id, RELEVANT) >= RELEVANT for chunk_id in holders)
+    return any(grades_known.get(chunk_id, RELEVANT) >= RELEVANT for chunk_id in holders)
 
 
 def holding(evidence: Span, cuts: Cuts) -> list[str]:

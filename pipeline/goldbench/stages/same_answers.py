@@ -72,11 +72,11 @@ def _sought(query: Query) -> _Sought | None:
     if not 1 <= len(answer) <= LONGEST or query.needs or query.kind in _OF_THEIR_MOMENT:
         return None
     answer_terms = set(content_terms(query.answer or "", query.language))
-    asked = set(content_terms(query.text, query.language)) - answer_terms
-    if len(asked) < LEAST_TERMS or not answer_terms:
+    query_terms = set(content_terms(query.text, query.language)) - answer_terms
+    if len(query_terms) < LEAST_TERMS or not answer_terms:
         return None
     subject = set(content_terms(query.subject or "", query.language)) - answer_terms
-    return _Sought(query.query_id, answer, frozenset(asked | subject), query.language)
+    return _Sought(query.query_id, answer, frozenset(query_terms | subject), query.language)
 
 
 def _answers(chunk: Chunk, sought: _Sought) -> bool:

@@ -49,13 +49,15 @@ def exported(table: SetTable) -> str:
     queries = {key: _without_texts(detail, key) for key in (*own[:MAX_QUERIES], *left_out[:MAX_LEFT_OUT])}
     room = MAX_BYTES - len(_pack(overview))
     packed, lacking = _pack_blocks(queries, room)
-    kept = dict(list(queries.items())[: len(queries) - lacking])
+    shown_queries = dict(list(queries.items())[: len(queries) - lacking])
     room -= sum(map(len, packed))
-    texts, without_text = _pack_blocks({each: detail.text(each) for each in _needed_passages(kept.values())}, room)
-    is_own = [key in table.material.queries for key in kept]
+    texts, without_text = _pack_blocks(
+        {each: detail.text(each) for each in _needed_passages(shown_queries.values())}, room
+    )
+    is_own = [key in table.material.queries for key in shown_queries]
     counts = {"hardest": (sum(is_own), len(own)), "left out": (len(is_own) - sum(is_own), len(left_out))}
     problems = [*overview["problems"], *_missing(counts, without_text)]
-    overview |= {"rows": [row for key, row in rows.items() if key in kept], "problems": problems}
+    overview |= {"rows": [row for key, row in rows.items() if key in shown_queries], "problems": problems}
     return _one_file(overview["name"], " ".join([_pack(overview), *packed, *texts]))
 
 

@@ -44,9 +44,9 @@ def highest(scores: NDArray[Any], k: int, places: NDArray[Any] | None = None) ->
     import numpy as np
 
     if 2 * k < len(scores):  # where k is nearer to the length, sorting all of them is quicker
-        kept = np.flatnonzero(scores >= reached(scores, k))
-        if len(kept) < len(scores):
-            best: NDArray[Any] = kept[highest(scores[kept], k, None if places is None else places[kept])]
+        positions = np.flatnonzero(scores >= reached(scores, k))
+        if len(positions) < len(scores):
+            best: NDArray[Any] = positions[highest(scores[positions], k, None if places is None else places[positions])]
             return best
     order: NDArray[Any] = np.argsort(-scores, kind="stable") if places is None else np.lexsort((places, -scores))
     return order[:k]

@@ -27,13 +27,13 @@ class TextMatch:
         """Return the run of the texts that each query retrieved, best first; ids of other texts name their place."""
         return {query_id: self._ranked(query_id, texts) for query_id, texts in retrieved.items()}
 
-    def find(self, query_id: str, text: str, taken: Collection[str]) -> str | None:
+    def find(self, query_id: str, text: str, used: Collection[str]) -> str | None:
         """Return the id of the passage that a text is; None if it is none.
 
         Args:
             query_id: The query that retrieved the text. Its judged passages come first, the highest grade first.
             text: The text.
-            taken: Ids of the passages that the query found before, which are not found again.
+            used: Ids of the passages that the query found before, which are not found again.
         """
         text = normal(text)
         if not text:
@@ -41,10 +41,15 @@ class TextMatch:
         equal = self._equal.get(text)
         if equal is not None:
             grades = self._qrels.get(query_id, {})
-            open_ = [doc_id for doc_id in equal if doc_id not in taken]
+            open_ = [doc_id for doc_id in equal if doc_id not in used]
             return max(open_, key=lambda doc_id: grades.get(doc_id, -1), default=None)
         return next(
-            (id_ for id_, other in self._known(query_id) if id_ not in taken and (text in other or other in text)), None
+            (
+                id_
+                for id_, known_text in self._known(query_id)
+                if id_ not in used and (text in known_text or known_text in text)
+            ),
+            None,
         )
 
     @cached_property

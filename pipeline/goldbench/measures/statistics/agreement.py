@@ -95,12 +95,12 @@ def ordinal_alpha(matrices: Floats) -> Floats:
 
     Source: Krippendorff, Content analysis (3rd ed., 2013), section 12.3.
     """
-    given = matrices.sum(axis=-1)
-    total = given.sum(axis=-1)
-    ends = np.cumsum(given, axis=-1) - given / 2
+    judgments = matrices.sum(axis=-1)
+    total = judgments.sum(axis=-1)
+    ends = np.cumsum(judgments, axis=-1) - judgments / 2
     distances = (ends[..., :, None] - ends[..., None, :]) ** 2
     seen = (matrices * distances).sum(axis=(-2, -1))
-    expected = (given[..., :, None] * given[..., None, :] * distances).sum(axis=(-2, -1))
+    expected = (judgments[..., :, None] * judgments[..., None, :] * distances).sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(expected > 0, 1 - (total - 1) * seen / expected, np.nan))
 

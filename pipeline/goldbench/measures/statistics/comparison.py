@@ -39,8 +39,8 @@ def aligned(results: Mapping[str, Result], measures: Sequence[str]) -> AlignedSc
     query_ids = sorted(common)
     scores = np.empty((len(query_ids), len(results), len(measures)))
     for column, result in enumerate(results.values()):
-        kept = [position for position, query_id in enumerate(result.query_ids) if query_id in common]
-        order = sorted(kept, key=result.query_ids.__getitem__)
+        positions = [position for position, query_id in enumerate(result.query_ids) if query_id in common]
+        order = sorted(positions, key=result.query_ids.__getitem__)
         for depth, measure in enumerate(measures):
             scores[:, column, depth] = np.asarray(result.values[measure], dtype=np.float64)[order]
     known = ~np.isnan(scores).any(axis=(1, 2))

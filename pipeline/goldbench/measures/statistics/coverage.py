@@ -89,8 +89,11 @@ class Words:
         """
         if len(queries) > _MOST_LEADERS // 2:  # more pairs would not change the quantile
             step = len(queries) / (_MOST_LEADERS // 2)
-            kept = [int(number * step) for number in range(_MOST_LEADERS // 2)]
-            queries, groups = [queries[place] for place in kept], [groups[place] for place in kept]
+            positions = [int(number * step) for number in range(_MOST_LEADERS // 2)]
+            queries, groups = (
+                [queries[position] for position in positions],
+                [groups[position] for position in positions],
+            )
         rows = _normalised(self._weighted(queries))
         numbers = np.unique([str(group) for group in groups], return_inverse=True)[1]
         different = numbers[:, None] != numbers[None, :]
@@ -120,16 +123,16 @@ class Words:
         among.data[among.data < likeness - 1e-12] = 0
         among.eliminate_zeros()
         groups = _spheres(among, np.array([weights[candidate] for candidate in candidates], dtype=np.int64))
-        clusters_of_members = [[candidates[place] for place in group] for group in groups]
+        clusters_of_members = [[candidates[position] for position in group] for group in groups]
         rest = order[_MOST_LEADERS:]
         if rest:
             near = _greatest(rows[rest], rows[[group[0] for group in clusters_of_members]])
-            for place, centre, cosine in zip(rest, near.position, near.likeness, strict=True):
+            for position, centre, cosine in zip(rest, near.position, near.likeness, strict=True):
                 if cosine >= likeness:
-                    clusters_of_members[int(centre)].append(place)
+                    clusters_of_members[int(centre)].append(position)
                 else:
-                    clusters_of_members.append([place])
-        return sorted(clusters_of_members, key=lambda group: (-sum(weights[place] for place in group), group[0]))
+                    clusters_of_members.append([position])
+        return sorted(clusters_of_members, key=lambda group: (-sum(weights[position] for position in group), group[0]))
 
     def _matrix(self, texts: Iterable[Sequence[str]]) -> Any:  # noqa: ANN401  scipy's matrix
         from scipy.sparse import csr_matrix
@@ -205,7 +208,7 @@ def _spheres(near: Any, weights: npt.NDArray[np.int64]) -> list[list[int]]:  # n
         if free[centre]:
             free[centre] = False
             members = reach.indices[reach.indptr[centre] : reach.indptr[centre + 1]]
-            group = [int(centre), *(int(place) for place in np.sort(members) if free[place])]
+            group = [int(centre), *(int(position) for position in np.sort(members) if free[position])]
             free[group] = False
             groups.append(group)
     return groups
@@ -227,9 +230,9 @@ def salient_terms(queries: Sequence[tuple[str, int]], words: Words, language: st
     spelled: dict[str, Counter[str]] = {}
     stop = stop_words(language)
     for text, count in queries:
-        kept = [word for word in terms(text) if word not in stop] or terms(text)
-        spelling = dict(zip(stems(kept, language), kept, strict=True))
-        for term in dict.fromkeys(content_terms(text, language) or kept):
+        salient = [word for word in terms(text) if word not in stop] or terms(text)
+        spelling = dict(zip(stems(salient, language), salient, strict=True))
+        for term in dict.fromkeys(content_terms(text, language) or salient):
             weight[term] += count
             spelled.setdefault(term, Counter())[spelling.get(term, term)] += count
     best = sorted(weight, key=lambda term: (-weight[term] * words.weight(term), term))[:MOST_TERMS]

@@ -417,7 +417,7 @@ def ranking_of(joint: Joint, *, complete: int, queries: int) -> CorrectedRanking
     within, whole = (Moments(joint.means, np.cov(draws, rowvar=False), inf) for draws in (joint.set_draws, joint.draws))
     pairs = len(joint.differences())
     judged: list[float] = []
-    asked: list[float] = []
+    needed: list[float] = []
     both: list[float] = []
     deltas: list[float] = []
     for delta, first, second in neighbours(whole):
@@ -426,10 +426,10 @@ def ranking_of(joint: Joint, *, complete: int, queries: int) -> CorrectedRanking
         outer = max(0.0, whole.spread(first, second) ** 2 - inner)
         deltas.append(delta)
         judged.append(inner / (allowed - outer) if allowed > outer else inf)
-        asked.append(outer / (allowed - inner) if allowed > inner else inf)
+        needed.append(outer / (allowed - inner) if allowed > inner else inf)
         both.append((inner + outer) / allowed)
-    together = max(judged) == max(asked) == inf
-    times = (max(both), max(both)) if together else (max(judged), max(asked))
+    together = max(judged) == max(needed) == inf
+    times = (max(both), max(both)) if together else (max(judged), max(needed))
     return CorrectedRanking(
         chance=order_chance(whole),
         complete=complete,

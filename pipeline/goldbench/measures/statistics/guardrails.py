@@ -53,12 +53,12 @@ def guardrails(judgments: Iterable[Judgment], *, own: str | None = None) -> list
         return []
     lines = []
     for kind in PROBES:
-        given = list(answers[kind].values())
+        verdicts = list(answers[kind].values())
         if kind is Canary.OWN_ANSWER:
             lines.append(_own_answers(answers, own))
         else:
-            wrong = sum(given) if kind is not Canary.EVIDENCE_ALONE else len(given) - sum(given)
-            lines.append(_share_guardrail(kind, wrong, len(given)))
+            wrong = sum(verdicts) if kind is not Canary.EVIDENCE_ALONE else len(verdicts) - sum(verdicts)
+            lines.append(_share_guardrail(kind, wrong, len(verdicts)))
     return lines
 
 
@@ -106,10 +106,10 @@ def _own_answers(answers: dict[Canary, dict[tuple[str, str], bool]], reason: str
     if not shared:
         return _absent(Canary.OWN_ANSWER, reason or "no answer written by the judge's model was shown")
     mine = sum(own[q] and not theirs[q] for q in shared)
-    other = sum(theirs[q] and not own[q] for q in shared)
+    only_theirs = sum(theirs[q] and not own[q] for q in shared)
 
     def interval(times: float) -> tuple[float, float, float]:
-        return matched_difference(mine * times, other * times, len(shared) * times)
+        return matched_difference(mine * times, only_theirs * times, len(shared) * times)
 
     return _judged(Canary.OWN_ANSWER, mine, len(shared), interval)
 

@@ -319,8 +319,8 @@ class _Cases:
         size = len(axes) - 1
         if direct.variance <= TINY:
             believed = 0.0 if np.allclose(direct.estimates[:-1], direct.judge, rtol=0, atol=TINY**0.5) else 1.0
-            kept = direct.estimates[None, :-1], believed * np.eye(size)[None], np.zeros((1, size, size))
-            return cls(np.ones(1), *kept)
+            cases = direct.estimates[None, :-1], believed * np.eye(size)[None], np.zeros((1, size, size))
+            return cls(np.ones(1), *cases)
         slopes, shares, priors = _priors(direct, axes)
         expected = slopes[:, None] * direct.judge
         apart = direct.estimates[:-1] - expected

@@ -78,7 +78,7 @@ class WordOrder:
             seed: Seed of the random orders, not negative.
         """
         kinds = self._kinds(words)
-        weights = np.array([[self._log_likelihood(kind, other) for other in kinds] for kind in kinds])
+        weights = np.array([[self._log_likelihood(kind, other_kind) for other_kind in kinds] for kind in kinds])
         ours = weights[np.arange(len(kinds) - 1), np.arange(1, len(kinds))].sum()
         raw = np.random.PCG64(seed).random_raw(_ORDERS * len(kinds)).reshape(_ORDERS, -1)
         orders = raw.argsort(axis=1, kind="stable")

@@ -19,10 +19,10 @@ def overlap(query: str, indexed_text: str, language: str | None) -> float | None
         indexed_text: The chunk as retrievers see it.
         language: ISO 639-1, for function words and stems.
     """
-    asked = set(content_terms(query, language))
-    if not asked:
+    query_terms = set(content_terms(query, language))
+    if not query_terms:
         return None
-    return len(asked & index_terms(indexed_text, language)) / len(asked)
+    return len(query_terms & index_terms(indexed_text, language)) / len(query_terms)
 
 
 def copied_run(query: str, text: str) -> float:
@@ -32,14 +32,14 @@ def copied_run(query: str, text: str) -> float:
     `Red Hat Enterprise Linux` cannot be said otherwise. A character of a script without spaces counts as the part of a
     word given by ``term_weight``.
     """
-    asked = weighted_terms(query)
+    query_terms = weighted_terms(query)
     source = f" {' '.join(terms(text))} "
     longest = weight = 0.0
     start = 0
-    for end, (_, added) in enumerate(asked, 1):
+    for end, (_, added) in enumerate(query_terms, 1):
         weight += added
-        while start < end and f" {' '.join(term for term, _ in asked[start:end])} " not in source:
-            weight -= asked[start][1]
+        while start < end and f" {' '.join(term for term, _ in query_terms[start:end])} " not in source:
+            weight -= query_terms[start][1]
             start += 1
         longest = max(longest, weight)
     return longest

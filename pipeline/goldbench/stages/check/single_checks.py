@@ -172,8 +172,8 @@ def language(candidate: Candidate, context: CheckContext) -> Finding | None:
         fits = script_fits(candidate.text, expected)
     if fits is not False:
         return None
-    asked = f"the language asked for ({expected})" if expected else "a script of the text"
-    return Finding("language", f"it is not in {asked}")
+    wanted = f"the language asked for ({expected})" if expected else "a script of the text"
+    return Finding("language", f"it is not in {wanted}")
 
 
 def evidence(candidate: Candidate, context: CheckContext) -> Finding | None:

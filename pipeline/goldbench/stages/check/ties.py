@@ -128,6 +128,6 @@ def _quotes(candidate: Candidate) -> str:
 
 def _is_translated(text: str, context: CheckContext) -> bool:
     """Return whether a text of the query is in another language than the passage, so that words cannot be compared."""
-    asked = (context.language or "").split("-")[0]
+    query_language = (context.language or "").split("-")[0]
     spoken = (context.passage_language or "").split("-")[0]
-    return bool(asked and spoken and asked != spoken) or not same_script(text, context.chunk.text)
+    return bool(query_language and spoken and query_language != spoken) or not same_script(text, context.chunk.text)

@@ -68,12 +68,12 @@ class Companions:
         held = Counter(term for member in members for term in member.terms)
         common = {term for term, count in held.items() if count > max(2, len(members) // 2)}
         self._members = [replace(member, terms=member.terms - common) for member in members]
-        self._places = {member.position: place for place, member in enumerate(members)}
+        self._places = {member.position: number for number, member in enumerate(members)}
         rare = {term: count for term, count in held.items() if 2 <= count <= MOST_HOLDERS and term not in common}
         self._holders: dict[int, list[int]] = {term: [] for term in rare}
-        for place, member in enumerate(self._members):
+        for number, member in enumerate(self._members):
             for term in member.terms & rare.keys():
-                self._holders[term].append(place)
+                self._holders[term].append(number)
         total = len(self._members)
         self._weights = {term: math.log(total / count) + 1 / count for term, count in rare.items()}
 
@@ -93,8 +93,8 @@ class Companions:
             size: How many passages belong to a group, 2 or 3.
             across_documents: Whether all passages of a group are of different documents.
         """
-        given: set[frozenset[int]] = set()
-        draws = {place: number_of(seed, purpose, member.chunk_id) for place, member in enumerate(self._members)}
+        seen: set[frozenset[int]] = set()
+        draws = {number: number_of(seed, purpose, member.chunk_id) for number, member in enumerate(self._members)}
         order = sorted(draws, key=lambda draw: (draws[draw], self._members[draw].chunk_id))
         for turn, first in itertools.product(range(MOST_TURNS), order):
             group = [first]
@@ -104,9 +104,9 @@ class Companions:
                 if len(ranked) <= skipped:
                     break
                 group.append(ranked[skipped])
-            if len(group) == size and frozenset(group) not in given:
-                given.add(frozenset(group))
-                yield tuple(self._members[place].position for place in group)
+            if len(group) == size and frozenset(group) not in seen:
+                seen.add(frozenset(group))
+                yield tuple(self._members[number].position for number in group)
 
     def sources(self, *, seed: int, purpose: str) -> Iterator[int]:
         """Yield the positions of all passages in an order that the seed decides.
@@ -125,40 +125,40 @@ class Companions:
             position: The position of the passage.
             count: How many are wanted.
         """
-        place = self._places.get(position)
-        if place is None:
+        number = self._places.get(position)
+        if number is None:
             return
-        scores = self._scores(place)
+        scores = self._scores(number)
         ranked = sorted(scores, key=lambda score: (-scores[score], self._members[score].chunk_id))
-        yield from (self._members[other].position for other in ranked[:count])
+        yield from (self._members[neighbour].position for neighbour in ranked[:count])
 
     def _ranked(self, group: Sequence[int], *, across_documents: bool) -> list[int]:
         """Return the passages that share most with those of the group and may join them, the best first."""
         scores: Counter[int] = Counter()
-        for place in group:
-            scores.update(self._scores(place))
+        for number in group:
+            scores.update(self._scores(number))
         ranked = sorted(scores, key=lambda score: (-scores[score], self._members[score].chunk_id))
         allowed = (
-            other
-            for other in ranked
-            if all(self._joinable(place, other, across_documents=across_documents) for place in group)
+            neighbour
+            for neighbour in ranked
+            if all(self._joinable(number, neighbour, across_documents=across_documents) for number in group)
         )
         return list(itertools.islice(allowed, MOST_TURNS))
 
-    def _scores(self, place: int) -> dict[int, float]:
+    def _scores(self, number: int) -> dict[int, float]:
         """Return the weight of the rare terms that each other passage shares with one."""
         scores: dict[int, float] = {}
-        member = self._members[place]
+        member = self._members[number]
         for term in sorted(member.terms & self._holders.keys()):
             weight = self._weights[term] * (_NAME_WEIGHT if term in member.names else 1.0)
-            for other in self._holders[term]:
-                if other != place:
-                    scores[other] = scores.get(other, 0.0) + weight
+            for neighbour in self._holders[term]:
+                if neighbour != number:
+                    scores[neighbour] = scores.get(neighbour, 0.0) + weight
         return scores
 
-    def _joinable(self, place: int, other: int, *, across_documents: bool) -> bool:
-        first, second = self._members[place], self._members[other]
-        if place == other or (
+    def _joinable(self, number: int, neighbour: int, *, across_documents: bool) -> bool:
+        first, second = self._members[number], self._members[neighbour]
+        if number == neighbour or (
             first.doc_id == second.doc_id
             and (across_documents or (first.start < second.end and second.start < first.end))
         ):

@@ -170,14 +170,14 @@ def questions(sentence: str, context: str) -> list[str]:
 def _is_fit(question: str, sentence: str) -> bool:
     """Return whether a question is neither vague nor a copy, points at nothing, and leaves something to answer."""
     words = re.findall(r"[\w'’-]+", question.lower())
-    asked = set(content_terms(question, ENGLISH))
+    question_terms = set(content_terms(question, ENGLISH))
     named = re.fullmatch(r"(?:What|Who) is (?:the )?[A-Z][\w.-]*\?", question)
-    vague = len(asked) < 3 and " the " in question and not re.search(r"[a-z,] (?:[A-Z]|\w*\d)", question)
+    vague = len(question_terms) < 3 and " the " in question and not re.search(r"[a-z,] (?:[A-Z]|\w*\d)", question)
     return (
         len(words) <= MOST_WORDS
-        and (FEWEST_TERMS <= len(asked) <= MOST_TERMS or (len(asked) == 1 and named is not None))
+        and (FEWEST_TERMS <= len(question_terms) <= MOST_TERMS or (len(question_terms) == 1 and named is not None))
         and not (vague or _words("pronouns") & set(words) or question.count('"') % 2)
-        and bool(set(content_terms(sentence, ENGLISH)) - asked)
+        and bool(set(content_terms(sentence, ENGLISH)) - question_terms)
     )
 
 
@@ -210,12 +210,12 @@ def _wordings(sentence: str, context: str) -> Iterator[str]:
 def _adjuncts(clause: Clause) -> Iterator[str]:
     """Ask for the time, reason, duration, frequency, place or manner that a phrase of the clause gives."""
     rest = f" {_NEXT_CLAUSE.split(clause.rest, maxsplit=1)[0]}"
-    for asked, pattern in _ADJUNCTS:
+    for question_word, pattern in _ADJUNCTS:
         for phrase in pattern.finditer(rest):
             before = rest[: phrase.start()].strip()
-            yield from (f"{asked} {clause.inverted(part)}" for part in _beginnings(before)[:1])
+            yield from (f"{question_word} {clause.inverted(part)}" for part in _beginnings(before)[:1])
             if not before and clause.base:
-                yield f"{asked} {clause.inverted()}"
+                yield f"{question_word} {clause.inverted()}"
 
 
 def _beginnings(rest: str) -> list[str]:
@@ -238,8 +238,8 @@ def _order(text: str) -> Clause | None:
 
 def _as_reader(text: str) -> str:
     """Return words to the reader as the reader would put them."""
-    for addressed, asked in (("your", "my"), ("you are", "I am"), ("you", "I")):
-        text = re.sub(rf"\b{addressed}\b", asked, text)
+    for addressed, spoken in (("your", "my"), ("you are", "I am"), ("you", "I")):
+        text = re.sub(rf"\b{addressed}\b", spoken, text)
     return text
 
 

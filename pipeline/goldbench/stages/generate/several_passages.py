@@ -60,9 +60,9 @@ _CHECK_TOKENS = 300
 
 def prompts_of_kinds(kinds: Mapping[QueryKind, float]) -> tuple[str, ...]:
     """Return the ids of the prompts that the kinds with a share need, beside those about single passages."""
-    asked = [kind for kind in PROMPTS if kinds.get(kind, 0) > 0]
+    wanted = [kind for kind in PROMPTS if kinds.get(kind, 0) > 0]
     return tuple(
-        dict.fromkeys([*(PROMPTS[kind] for kind in asked), *(_CHECKS[kind] for kind in asked if kind in _CHECKS)])
+        dict.fromkeys([*(PROMPTS[kind] for kind in wanted), *(_CHECKS[kind] for kind in wanted if kind in _CHECKS)])
     )
 
 
@@ -171,19 +171,19 @@ class ModelKindWriter:
         reply = await self.ask("temporal", TEMPORAL, GeneratedQueries, values, items=1)
         if not reply.candidates:
             return why_none(reply.skip_reason)
-        given = reply.candidates[0]
+        candidate = reply.candidates[0]
         return self._candidate(
-            given,
+            candidate,
             brief,
             QueryKind.TEMPORAL,
-            evidence=locate(given.evidence, brief.chunk),
-            quote=given.evidence,
-            answer=given.answer.strip() or None,
+            evidence=locate(candidate.evidence, brief.chunk),
+            quote=candidate.evidence,
+            answer=candidate.answer.strip() or None,
         )
 
     def _candidate(
         self,
-        given: JoinedQuery | UnansweredQuery | Conversation | GeneratedQuery,
+        written: JoinedQuery | UnansweredQuery | Conversation | GeneratedQuery,
         brief: Brief,
         kind: QueryKind,
         **more: Any,  # noqa: ANN401  fields of a candidate
@@ -191,13 +191,13 @@ class ModelKindWriter:
         """Return what the model wrote as a candidate, with what only its kind has."""
         return Candidate(
             chunk_id=brief.chunk.chunk_id,
-            text=given.query.strip(),
+            text=written.query.strip(),
             generator=self.prompts[PROMPTS[kind]].id,
             language=brief.language,
             kind=kind,
-            style=given.style,
+            style=written.style,
             asked=brief.assignment,
-            subject=given.subject.strip() or None,
+            subject=written.subject.strip() or None,
             **more,
         )
 
