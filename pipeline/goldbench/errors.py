@@ -40,7 +40,10 @@ from pathlib import Path
 from string import Formatter
 from typing import NamedTuple, Self
 
-NEGATIVE, NOT_DONE, DONE_IN_PART, INTERRUPTED = 1, 2, 3, 130
+NEGATIVE = 1
+NOT_DONE = 2
+DONE_IN_PART = 3
+INTERRUPTED = 130
 """Exit codes of every command besides 0, which says that all was done and no check failed.
 
 ``NEGATIVE``: the work was done, and a check, a gate or an alert says no. ``NOT_DONE``: wrong usage, a bad input, a
@@ -126,7 +129,8 @@ class UsageError(GoldbenchError):
     """A parameter or the configuration asks for something impossible; ``parameter`` is its name, or None."""
 
     def __init__(self, problem: str, *, parameter: str | None = None) -> None:
-        self.problem, self.parameter = problem, parameter
+        self.problem = problem
+        self.parameter = parameter
         super().__init__(
             problem if parameter is None else Message("{}: {}", Parameter(parameter, is_subject=True), problem)
         )
@@ -137,14 +141,17 @@ class ConfigError(UsageError):
 
     def __init__(self, path: Path | str | None, problems: list[str]) -> None:
         super().__init__(joined("; ", problems) if path is None else Message("{}: {}", path, joined("; ", problems)))
-        self.path, self.problems = path, problems
+        self.path = path
+        self.problems = problems
 
 
 class InputError(GoldbenchError):
     """An input is bad. ``line`` counts from 1."""
 
     def __init__(self, path: Path | str, problem: str, *, line: int | None = None) -> None:
-        self.path, self.problem, self.line = path, problem, line
+        self.path = path
+        self.problem = problem
+        self.line = line
         where = path if line is None else Message("{}, line {}", path, line)
         super().__init__(Message("{}: {}", where, problem))
 
@@ -179,7 +186,8 @@ class MissingExtra(GoldbenchError):
     """A package that an extra brings is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        self.package, self.extra = package, extra
+        self.package = package
+        self.extra = extra
         super().__init__(f"{package} is not installed: {_how_to_install(package, extra)}")
 
 
@@ -187,7 +195,8 @@ class MissingPackage(GoldbenchError):
     """A package of somebody else, which no extra brings, is not installed or cannot be imported."""
 
     def __init__(self, package: str, problem: str) -> None:
-        self.package, self.problem = package, problem
+        self.package = package
+        self.problem = problem
         super().__init__(Message("{} {}", package, problem))
 
 
@@ -198,7 +207,8 @@ class RetrieverFailed(GoldbenchError):
     """
 
     def __init__(self, problem: str, *, system: str | None = None) -> None:
-        self.problem, self.system = problem, system
+        self.problem = problem
+        self.system = system
         super().__init__(problem if system is None else Message("system {}: {}", system, problem))
 
 
@@ -223,7 +233,8 @@ class CallFailed(ModelError):
     """One call failed for good. ``kind`` is a short stable word (``timeout``, ``rate-limit``, ``http-500`` …)."""
 
     def __init__(self, kind: str, message: str, *, attempts: int = 1) -> None:
-        self.kind, self.attempts = kind, attempts
+        self.kind = kind
+        self.attempts = attempts
         super().__init__(message)
 
 

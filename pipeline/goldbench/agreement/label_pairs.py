@@ -57,7 +57,8 @@ def agree(
     first, second = (_on_scale(labels.grades, highest) for labels in (reference, judge))
     weights = reference.weights or judge.weights
     _, counts = query_tables(first, second, highest=highest)
-    tables, squares = counts, None
+    tables = counts
+    squares = None
     if weights:
         _, tables = query_tables(first, second, highest=highest, weights=weights)
         _, squares = query_tables(first, second, highest=highest, weights=weights, power=2)

@@ -36,7 +36,8 @@ def run_build(order: BuildOrder, *, progress: bool) -> tuple[tuple[str, ...], bo
 
 def _remarks(built: BuildResult, out: Path) -> Iterator[str]:
     result = built.result
-    manifest, renewal = result.manifest, result.renewal
+    manifest = result.manifest
+    renewal = result.renewal
     if renewal is not None and not renewal.stays and manifest.renewed is not None:
         yield from renewal_lines(manifest.renewed, renewal.retired)
         yield from renewal_warnings(manifest.renewed, renewal.graded, len(renewal.standing.unanswerable), out)

@@ -14,7 +14,8 @@ from goldbench.formats.documents.sources import SourceFiles
 from goldbench.generate.inputs import find_documents, held_rows
 from goldbench.measures.ranks.columns import library_of
 
-TEXT, ID = "text", "id"
+TEXT = "text"
+ID = "id"
 """The fields of texts in memory, unless the configuration names others."""
 
 _TEXTS = "give texts as texts=[...], or by id as texts={...}"
@@ -89,7 +90,8 @@ def _path(value: object, number: int) -> str:
 
 def _rows(texts: Any, config: Config) -> SourceFiles:  # noqa: ANN401  recognised by its type
 
-    column, id_column = config.documents.text_field or TEXT, config.documents.id_field or ID
+    column = config.documents.text_field or TEXT
+    id_column = config.documents.id_field or ID
     if library_of(texts) is not None:
         raise UsageError("not a valid list of texts: a frame; give it as the first argument", parameter="texts")
     if isinstance(texts, set | frozenset):

@@ -180,9 +180,11 @@ def score(gold: Gold, system: Any, name: str, how: ScoringChoices) -> ScoresOfSy
     elif isinstance(system, str | PathLike):
         file = _file(system)
         if how.match == "id":
-            run, name = read_results(file), file.source.name
+            run = read_results(file)
+            name = file.source.name
         else:
-            run, name = run_by_text(gold, texts_in_order(file)), file.source.name
+            run = run_by_text(gold, texts_in_order(file))
+            name = file.source.name
     elif isinstance(system, Mapping) or _is_frame(system):
         run = _matched(gold, system, name) if how.match == "text" else _held(system, name)
     else:
@@ -261,6 +263,7 @@ def _notes(retriever: GuardedRetriever, run: Run, how: ScoringChoices, *, passag
             f"the scores rise down the list for {retriever.rising:,} of {queries_of(retriever.listed)} with 2 results "
             "or more, and higher is better: if they are distances, return them with a minus."
         )
-    most, cutoff = max(map(len, run.values())), max((measure.k for measure in how.measures if measure.k), default=0)
+    most = max(map(len, run.values()))
+    cutoff = max((measure.k for measure in how.measures if measure.k), default=0)
     if 0 < most < min(cutoff, passages):
         yield f"at most {amount(most, 'result')} per query, measured at {cutoff}."

@@ -43,7 +43,8 @@ class GoldCard(Mapping[str, "Figure"]):
             card: The figures.
             folder: The folder of the set.
         """
-        self.card, self._folder = card, folder
+        self.card = card
+        self._folder = folder
 
     @property
     def verdict(self) -> SetVerdict | None:

@@ -51,7 +51,8 @@ class GoldRecords:
     def _hold(self, gold: Gold) -> None:
         """Take the judgments, and note the files that hold the texts, which are read when they are needed."""
         self.path = gold.path.absolute()  # the current folder may be another one when the texts are read
-        self._gold, self._state = Gold(self.path, gold.qrels, self._relevant_from or gold.level), state_of(self.path)
+        self._gold = Gold(self.path, gold.qrels, self._relevant_from or gold.level)
+        self._state = state_of(self.path)
         for name in ("queries", "corpus", "qrels", "answers", "metadata", "_members"):
             self.__dict__.pop(name, None)
 

@@ -65,7 +65,8 @@ _SIMULATED = (
     "choose a retriever by them."
 )
 
-_QUERIES_SHOWN, _CHARACTERS_SHOWN = 3, 100
+_QUERIES_SHOWN = 3
+_CHARACTERS_SHOWN = 100
 """Queries in the printed form of a set, and characters of each."""
 
 
@@ -114,7 +115,9 @@ class GoldSet(GoldRecords):
         """
         self._relevant_from = relevant_from
         self._hold(gold)
-        self.remarks, self.complete, self._temporary = tuple(remarks), complete, temporary
+        self.remarks = tuple(remarks)
+        self.complete = complete
+        self._temporary = temporary
 
     @classmethod
     @keywords_named()
@@ -399,7 +402,8 @@ class GoldSet(GoldRecords):
             raise UsageError(
                 "this set lies in a temporary folder; save() it first, or name a file for answers=", parameter="answers"
             )
-        folder, qrels = self._unchanged().path, self._gold.qrels
+        folder = self._unchanged().path
+        qrels = self._gold.qrels
         settings = config_from(config, options, "grade", "model", "machines")
         store = answers_beside(folder) if answers is None else path_of(answers, "answers")
         flags = {"again": again, "replace": replace, "force": force, "replay": replay, "batch": batch}
@@ -412,7 +416,8 @@ class GoldSet(GoldRecords):
                 self._read_again()
                 raise
         self._read_again()
-        self.remarks, self.complete = tuple(remarks_of(graded)), graded.complete
+        self.remarks = tuple(remarks_of(graded))
+        self.complete = graded.complete
         return self
 
     @keywords_named()
@@ -492,7 +497,8 @@ class GoldSet(GoldRecords):
             OutputError: The set was changed by hand, or cannot be written.
         """
         file = path_of(queries, "queries")
-        own_queries, folder = read_own_queries(file), self._unchanged().path
+        own_queries = read_own_queries(file)
+        folder = self._unchanged().path
         added = add_queries(folder, own_queries, str(file), Config(), progress=on_standard_error(quiet=not progress))
         self._read_again()
         waiting = (f"{amount_of_queries(len(added.waiting))} waiting for judgments",) if added.waiting else ()

@@ -276,7 +276,8 @@ def config_from(config: ConfigGiven | None, options: Mapping[str, Any], *tables:
     if unknown:
         raise UsageError(f"unknown keyword {unknown[0]!r}{_nearest(unknown[0], settings)}")
     try:
-        given, held = given_by(_plain(options), settings), _plain(config) if isinstance(config, Mapping) else None
+        given = given_by(_plain(options), settings)
+        held = _plain(config) if isinstance(config, Mapping) else None
     except RecursionError:
         raise ConfigError(None, ["config: a table holds itself; give tables as in goldbench.toml"]) from None
     if held is not None:

@@ -54,7 +54,8 @@ class _Interruptible:
     """A progress that ends the work at its next item once ``stop`` is set: whole stages never wait for anything."""
 
     def __init__(self, progress: Progress, stop: Event) -> None:
-        self._progress, self._stop = progress, stop
+        self._progress = progress
+        self._stop = stop
 
     @contextlib.contextmanager
     def stage(self, name: str, total: int | None) -> Iterator[Step]:
@@ -67,7 +68,8 @@ class _Interruptible:
 
 class _InterruptibleStep:
     def __init__(self, step: Step, stop: Event) -> None:
-        self._step, self._stop = step, stop
+        self._step = step
+        self._stop = stop
 
     def advance(self, count: int) -> None:
         if self._stop.is_set():

@@ -45,7 +45,10 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
             notice: The gold set's warning, or None.
             notes: What to know about the answers of retrievers, a line each.
         """
-        self.card, self._level, self._notice, self._notes = card, level, notice, notes
+        self.card = card
+        self._level = level
+        self._notice = notice
+        self._notes = notes
         self._shown = _with_short_names(card, level)
         pairs = {
             name: [comparison for comparison in self._shown.comparisons if comparison.measure == name]

@@ -27,7 +27,8 @@ from goldbench.score.scorecards import baseline_of, means_of
 from goldbench.score.set_makers import makers_of
 from goldbench.text.display import cut, printable, queries
 
-_FEW, _MANY = 3, 10
+_FEW = 3
+_MANY = 10
 """Queries that a failed comparison shows, and with ``-vv``; pytest cuts explanations of more than 8 lines."""
 _TEXT = 70
 """Characters of a query that are shown."""
@@ -147,7 +148,8 @@ class EvaluationUnderTest(Evaluation):
         return checks_of(result, comparable(before, gold, common_queries=common_queries), demands)
 
     def _write(self, path: Path) -> None:
-        gold, result = self.gold, self._in_full()
+        gold = self.gold
+        result = self._in_full()
         usual = [parse_measure(name, rel=gold.level).name for name in DECIDING]
         written = [name for name in usual if name in result.values] or list(result.values)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -179,7 +181,8 @@ class TestedMean(float):
             measure: The measure, as the scores name it.
         """
         mean = cls(value)
-        mean.found, mean.measure = evaluation_under_test, measure
+        mean.found = evaluation_under_test
+        mean.measure = measure
         return mean
 
 

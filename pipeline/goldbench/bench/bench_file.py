@@ -293,7 +293,8 @@ def _contradictions(file: BenchFile, points: Sequence[Point], measures: Sequence
         yield f"baseline: {file.baseline} is not one of the measured systems: {', '.join(names[:20])}"
 
 
-CHUNK_SIZE, CHUNK_OVERLAP = "chunk_size", "chunk_overlap"
+CHUNK_SIZE = "chunk_size"
+CHUNK_OVERLAP = "chunk_overlap"
 """Parameters of the corpus, not of the system: the documents are cut anew and the labels projected."""
 
 MOST_POINTS = 1000
@@ -367,7 +368,8 @@ def _point(name: str, table: Mapping[str, Any], chosen: Mapping[str, Any]) -> tu
 
 
 def _cut(chosen: Mapping[str, Any]) -> Cut | None:
-    size, overlap = chosen.get(CHUNK_SIZE), chosen.get(CHUNK_OVERLAP)
+    size = chosen.get(CHUNK_SIZE)
+    overlap = chosen.get(CHUNK_OVERLAP)
     if size is None and overlap is None:
         return None
     if size is None:

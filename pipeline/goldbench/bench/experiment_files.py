@@ -29,7 +29,8 @@ from goldbench.records.record import Record
 from goldbench.retrieval.system_settings import SystemSettings
 from goldbench.systems.resolution import reached
 
-RUNS, TIMES = "runs", "timings"
+RUNS = "runs"
+TIMES = "timings"
 
 _UNSAFE = re.compile(r"[^\w.=,\[\]+-]", re.ASCII)
 _LONGEST_NAME = 120

@@ -24,7 +24,9 @@ Tables: TypeAlias = dict[str, dict[str, object]]
 Rankings: TypeAlias = dict[str, dict[str, list[str]]]
 """What systems retrieve: system -> query -> ids of passages, best first."""
 
-WORDS, DENSE, FUSION = "bm25", "lsi-200", "fusion"
+WORDS = "bm25"
+DENSE = "lsi-200"
+FUSION = "fusion"
 """The word-matching and the dense baseline, and the one that fuses the two."""
 DEPTH = 100
 """Results kept per baseline and query."""

@@ -111,7 +111,8 @@ def _check_replaceable(path: Path, beginning: bytes) -> None:
 
 
 MEASURE = "ndcg@10"
-_OURS, _YOURS = "the {n} built-in baselines, not your systems,", "the {n} runs in its folder"
+_OURS = "the {n} built-in baselines, not your systems,"
+_YOURS = "the {n} runs in its folder"
 
 
 def verdict_of(folder: Path, material: DescribedSet, baselines: Baselines) -> SetVerdict | None:

@@ -32,7 +32,8 @@ from goldbench.stages.canaries import (
 )
 from goldbench.text.display import amount, shell_command
 
-LABELS, JUDGE = "labels", "judge"
+LABELS = "labels"
+JUDGE = "judge"
 MOST_LISTED = 20
 """Queries that a figure names."""
 _MOST_NAMED = 3

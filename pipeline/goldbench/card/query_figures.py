@@ -18,8 +18,10 @@ from goldbench.text.display import queries as query_count
 QUERIES = "queries"
 PEOPLE_OVERLAP = "people's queries: 23% to 41% in collections of abstracts, 67% to 78% if they ask about one paragraph"
 """The overlap of people's queries with their relevant documents, by ``python -m tests.benchmarks.query_overlap``."""
-OK_FROM, FAIL_BELOW = 0.75, 0.7
-PEOPLE_ORDER, SALAD = "people's queries: 78% to 99%", "word salad: 47% to 63%"
+OK_FROM = 0.75
+FAIL_BELOW = 0.7
+PEOPLE_ORDER = "people's queries: 78% to 99%"
+SALAD = "word salad: 47% to 63%"
 """Ranges of the means of eleven collections, measured in November 2026; the limits lie between.
 
 Word salad are people's words in random order; simulated queries have 52% to 58%.

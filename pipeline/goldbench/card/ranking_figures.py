@@ -17,7 +17,9 @@ from goldbench.records.set_card import Figure, FigureState, Value
 from goldbench.text.display import queries as query_count
 
 RANKINGS = "rankings"
-SIZE, POWER, STABILITY = "number of queries", "minimum detectable difference", "split-half tau"
+SIZE = "number of queries"
+POWER = "minimum detectable difference"
+STABILITY = "split-half tau"
 FEWEST = 10
 """Fewest queries for any statement on differences between systems."""
 SMALL = 0.03

@@ -105,7 +105,8 @@ def built(name: str) -> Any:  # noqa: ANN401  typer keeps its classes to itself
         group.command(name)(target)
     for command in group.registered_commands:
         command.help, command.epilog = _text_and_example(command.callback)
-        command.cls, command.callback = PanelCommand, with_declared_options(command.callback)
+        command.cls = PanelCommand
+        command.callback = with_declared_options(command.callback)
     built_command = typer.main.get_command(group)
     built_command.name = name
     return built_command

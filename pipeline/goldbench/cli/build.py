@@ -234,7 +234,8 @@ def _build(order: BuildOrder) -> bool:
     from goldbench.grade.build_order import carry_out
 
     built = _run_build(carry_out(order, progress=screen.progress(), say=screen.note), batch=order.batch)
-    manifest, renewal = built.result.manifest, built.result.renewal
+    manifest = built.result.manifest
+    renewal = built.result.renewal
     screen.add(folder=str(order.out), complete=built.complete, manifest=manifest.model_dump(mode="json"))
     if renewal is not None and renewal.stays:
         screen.show(f"No document changed: {order.out} stays as it is.")
@@ -312,7 +313,8 @@ def _build_of_users(users: UsersOrder) -> bool:
     from goldbench.grade.users_build import build_users
     from goldbench.report.build_text import users_queries_lines
 
-    order, out = users.order, users.order.out
+    order = users.order
+    out = users.order.out
     built = _run_build(build_users(users, progress=screen.progress(), say=screen.note), batch=order.batch)
     screen.show(*users_queries_lines(built.drawn))
     screen.add(folder=str(out), manifest=built.manifest.model_dump(mode="json"), waiting=built.waiting)

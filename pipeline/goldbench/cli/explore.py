@@ -259,12 +259,14 @@ def drift(
     check_apart({"--out": out}, [gold, queries, *([config] if config else [])])
     store = answers or answers_of(Path(gold))
     reader = _reader(given, config, store, passages=passages, replay=replay, dry_run=dry_run)
-    loaded, log = load_gold(gold), read_log(queries, column=column)
+    loaded = load_gold(gold)
+    log = read_log(queries, column=column)
     settings = Settings(quantile=quantile, most=most, clusters=clusters, seed=seed)
     with _vectors(system, config, store, replay=replay) as opened:
         _note_destinations(None if dry_run else reader, opened)
         vectors = (system, opened.retriever(system)) if system and opened else None
-        compared, systems = compare(loaded, log, settings, vectors=vectors), [vectors[1]] if vectors else []
+        compared = compare(loaded, log, settings, vectors=vectors)
+        systems = [vectors[1]] if vectors else []
         if reader is not None and dry_run:
             _plan_reading(compared, reader, systems, form)
             return

@@ -173,7 +173,8 @@ def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, *, gith
     from goldbench.report import gate_text as report
     from goldbench.score.demands import differences
 
-    checks, gold = outcome.checks, outcome.gold
+    checks = outcome.checks
+    gold = outcome.gold
     notes = list(differences(outcome.compared, gold, outcome.result)) if outcome.compared else []
     texts = gold.queries() if markdown or any(check.fallen for check in checks) else {}
     screen.add(passed=all(check.passed for check in checks), checks=[asdict(check) for check in checks], notes=notes)

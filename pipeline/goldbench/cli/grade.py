@@ -140,7 +140,8 @@ def show_grading(graded: GradingResult, *, accounts: bool = True) -> None:
     from goldbench.report.build_text import spending
     from goldbench.report.grading_text import cost_per_query, graded_lines, grading_warnings
 
-    usage, grading = graded.usage, graded.record.grading
+    usage = graded.usage
+    grading = graded.record.grading
     screen.add(
         grading=None if grading is None else grading.model_dump(mode="json"),
         usage={stage: spent.model_dump(mode="json") for stage, spent in usage.items()},
@@ -175,7 +176,8 @@ def feedback(
     _check_target(out, gold, file)
     loaded = load_gold(gold)
     waiting = {query.query_id: query.text for query in GoldFolder(Path(gold)).waiting()}
-    queries, corpus = loaded.queries() | waiting, loaded.corpus()
+    queries = loaded.queries() | waiting
+    corpus = loaded.corpus()
     if not queries or not corpus:
         raise InputError(gold, "holds no texts of queries and passages to match; name the folder of a build")
     source = Source(file)

@@ -120,9 +120,11 @@ def list_models() -> None:
 
     best = recommended(megabytes=Machine.now().memory or _USUAL_MEGABYTES, cores=usable_processors())
     head = ("name", "MB", "memory", "languages", "licence", "state", "SHA-256", "file")
-    rows, records = [head], []
+    rows = [head]
+    records = []
     for model in CATALOGUE:
-        memory, file = f"{model.memory_megabytes / 1000:.1f} GB", f"{model.repository}/{model.file}".lstrip("/")
+        memory = f"{model.memory_megabytes / 1000:.1f} GB"
+        file = f"{model.repository}/{model.file}".lstrip("/")
         cells = (f"{model.megabytes:,}", memory, _languages(model), LICENCE, _state(model))
         rows.append((f"{model.name} *" if model is best else model.name, *cells, model.sha256[:12], file))
         records.append(dict(zip(head, (model.name, *cells, model.sha256, file), strict=True)))

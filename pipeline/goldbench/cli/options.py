@@ -180,7 +180,8 @@ def with_declared_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
     ]
     run.__dict__["__signature__"] = inspect.Signature(parameters)
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__name__ = command.__name__
+    run.__doc__ = command.__doc__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 

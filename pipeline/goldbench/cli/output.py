@@ -34,7 +34,9 @@ class Output:
 
     def begin(self, *, quiet: bool, verbose: bool, json: bool) -> None:
         """Begin the output of a command."""
-        self.quiet, self.verbose, self.json = quiet, verbose, json
+        self.quiet = quiet
+        self.verbose = verbose
+        self.json = json
         self.record: dict[str, Any] = {}
 
     def end(self) -> None:

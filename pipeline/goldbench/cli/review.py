@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from goldbench.workbench.workbench_server import WorkbenchSettings
 
 PORT = 8808
-FEWEST, MOST = 1, 1000
+FEWEST = 1
+MOST = 1000
 """The cutoffs that ``--k`` of open takes."""
 
 

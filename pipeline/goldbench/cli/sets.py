@@ -58,7 +58,8 @@ def add(
     lines = (f"  line {row.line}: {printable(row.text)[:200]}" for row in added.repeated)
     screen.note_first(lines, most=SHOWN, rest="more")
     would = "would be " if dry_run else ""
-    labelled, waiting = len(added.labelled), len(added.waiting)
+    labelled = len(added.labelled)
+    waiting = len(added.waiting)
     screen.add(dry_run=dry_run, labelled=labelled, waiting=waiting, left_out=[row.line for row in added.repeated])
     screen.show(f"{queries(labelled)} {would}added with labels, {queries(waiting)} {would}waiting for judgments")
     name = shlex.quote(str(folder))
@@ -108,7 +109,8 @@ def import_(
     manifest = imported.manifest
     failures = (f"left out {printable(failure.message)}" for failure in manifest.failures)
     screen.note_first(failures, most=SHOWN, rest=f"more, listed in {MANIFEST}")
-    passages, judgments = amount(manifest.documents, "passage"), amount(manifest.stages[-1].written, "judgment")
+    passages = amount(manifest.documents, "passage")
+    judgments = amount(manifest.stages[-1].written, "judgment")
     screen.add(folder=str(out), manifest=manifest.model_dump(mode="json"))
     screen.show(f"{passages}, {count_of(manifest.queries)}, {judgments} in {out}")
     screen.explain(f"Next: goldbench validate {shlex.quote(str(out))}")

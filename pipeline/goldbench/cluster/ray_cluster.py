@@ -26,7 +26,8 @@ class Cluster:
     """
 
     def __init__(self, processors: int, connection: tuple[str, str]) -> None:
-        self.processors, self.connection = processors, connection
+        self.processors = processors
+        self.connection = connection
         self._versions = deciding_versions()
         self._placed: Counter[str] = Counter()
 

@@ -61,7 +61,8 @@ def connect() -> tuple[int, tuple[str, str]]:
         UsageError: ``RAY_ADDRESS`` holds an address that cannot be used.
         GoldbenchError: The cluster cannot be reached or started.
     """
-    address, is_callers = _address(), is_connected()
+    address = _address()
+    is_callers = is_connected()
     try:
         if not is_callers:
             _connect(address)

@@ -55,7 +55,8 @@ class RemoteObject:
     """
 
     def __init__(self, actor: Any, made: Any) -> None:  # noqa: ANN401  Ray's handles
-        self._actor, self._made = actor, made
+        self._actor = actor
+        self._made = made
         self._checked = False
 
     def begin(self, method: str, *arguments: object) -> Promise:

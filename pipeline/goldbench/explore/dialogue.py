@@ -88,7 +88,11 @@ class Dialogue:
             k: Number of passages to retrieve, 1 or more.
             chat: Sends requests to a model, or None.
         """
-        self._gold, self._corpus, self._retriever, self._k, self._chat = gold, corpus, retriever, k, chat
+        self._gold = gold
+        self._corpus = corpus
+        self._retriever = retriever
+        self._k = k
+        self._chat = chat
         self._known: dict[str, str] = {}
         for query_id, text in gold.queries().items():
             if query_id in gold.qrels and folded(text):

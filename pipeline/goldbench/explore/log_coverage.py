@@ -84,7 +84,8 @@ def compare(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Ret
         InputError: The gold set has no texts, or fewer than two queries.
         RetrieverFailed: The system cannot index or search.
     """
-    queries, corpus = gold.queries(), gold.corpus()
+    queries = gold.queries()
+    corpus = gold.corpus()
     queries = {query_id: text for query_id, text in queries.items() if query_id in gold.qrels}
     if len(queries) < 2 or not corpus:
         raise InputError(
@@ -151,7 +152,8 @@ def _nearness(log: Floats, own: Floats, counts: Counts) -> float:
     At 0.5 log and gold set are alike. Ties count half.
     """
     ordered = np.sort(own)
-    below, upto = np.searchsorted(ordered, log - 1e-12), np.searchsorted(ordered, log + 1e-12, side="right")
+    below = np.searchsorted(ordered, log - 1e-12)
+    upto = np.searchsorted(ordered, log + 1e-12, side="right")
     return float(np.average((below + upto) / (2 * len(own)), weights=counts))
 
 
@@ -222,7 +224,8 @@ class LogComparison:
         Args:
             look_at: Ids of the passages nearest to an undecided query, the best first, by its id in `undecided`.
         """
-        near, quantile = self.near, self.settings.quantile
+        near = self.near
+        quantile = self.settings.quantile
         counts = np.array([compared_query.count for compared_query in self.compared])
         known = {folded(text) for text in self.queries.values()}
         same = np.array([folded(compared_query.text) in known for compared_query in self.compared], dtype=bool)
@@ -312,7 +315,8 @@ class LogComparison:
     def _together(self) -> float:
         """Return the likeness from which on two queries are in one cluster."""
         own = [content_terms(text, self.language) or terms(text) for text in self.queries.values()]
-        level, qrels = self.gold.level, self.gold.qrels
+        level = self.gold.level
+        qrels = self.gold.qrels
         groups = [min((d for d, grade in qrels[q].items() if grade >= level), default="") for q in self.queries]
         return self.words.unrelated(own, groups, quantile=UNRELATED)
 

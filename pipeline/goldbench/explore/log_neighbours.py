@@ -103,7 +103,8 @@ def by_vectors(
 def _first(
     run: Mapping[str, Mapping[str, float]], query_ids: Sequence[str], numbers: Mapping[str, int], *, own: bool = False
 ) -> Nearest:
-    likeness, position = np.zeros(len(query_ids)), np.full(len(query_ids), -1, dtype=np.int64)
+    likeness = np.zeros(len(query_ids))
+    position = np.full(len(query_ids), -1, dtype=np.int64)
     for row, query_id in enumerate(query_ids):
         for doc_id, score in run.get(query_id, {}).items():
             if not (own and doc_id == query_id):

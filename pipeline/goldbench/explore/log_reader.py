@@ -193,7 +193,8 @@ class Reader:
                 method = self.panel.config.grade.method
                 if checks and tries and method is not JudgeMethod.WRITTEN:
                     choice = await choose_judge(asking, checks, must=method is JudgeMethod.YES_NO)
-                    asking, panel = choice.asking, choice.asking.panel
+                    asking = choice.asking
+                    panel = choice.asking.panel
                 answers.add(*(await asking.ask([*checks, *_slots(to_judge, slice(FIRST))])).slots)
                 rest = {key: query for key, query in to_judge.items() if key not in _answered(answers, panel)}
                 step.advance(sum(len(query.passages[FIRST:]) for key, query in to_judge.items() if key not in rest))
@@ -206,7 +207,8 @@ class Reader:
         self, unread: Mapping[str, Unread], answers: PanelAnswers, judges: int, problem: str | None
     ) -> LogReading:
         name = self.panel.config.model.name or ""
-        checked, pairs = answers.findings(), _by_query(answers)
+        checked = answers.findings()
+        pairs = _by_query(answers)
         why = "the model's server failed" if problem else answers.limit or "no usable reply"
         passed = checked.asked and checked.verdict is not CanaryVerdict.FAILED and _all_checked(answers)
         decisions = {
@@ -241,7 +243,8 @@ def unread(compared: LogComparison, retrievers: Sequence[Retriever], *, count: i
         retrievers: Retrievers; they index the passages first.
         count: Passages per query, before their neighbours are added.
     """
-    queries, languages = compared.undecided(), [compared.language] if compared.language else []
+    queries = compared.undecided()
+    languages = [compared.language] if compared.language else []
     for retriever in retrievers if queries else ():
         retriever.index(compared.corpus)
     pools = pooled(queries, compared.corpus, retrievers, count=count)

@@ -12,7 +12,8 @@ from goldbench.systems import open_systems
 
 NEIGHBOURED = 2
 """Passages of a query whose neighbours are read, too: an answer may be cut in two."""
-SHOWN, LOOKED_UP = 3, 1000
+SHOWN = 3
+LOOKED_UP = 1000
 """Passages shown for an undecided query, and the most frequent undecided queries that they are looked up for."""
 
 
@@ -62,7 +63,8 @@ def _neighbours(corpus: Mapping[str, str]) -> Callable[[str], list[str]]:
     numbers = {chunk_id: position for position, chunk_id in enumerate(ids)}
 
     def beside(chunk_id: str) -> list[str]:
-        position, title = numbers[chunk_id], title_in(corpus[chunk_id])
+        position = numbers[chunk_id]
+        title = title_in(corpus[chunk_id])
         near = [ids[number] for number in (position - 1, position + 1) if 0 <= number < len(ids)]
         return [neighbour for neighbour in near if title and title_in(corpus[neighbour]) == title]
 

@@ -83,7 +83,8 @@ def decided(query: Unread, slots: Mapping[str, SlotAnswer], model: str, why: str
         why: The reason for a missing judgment.
         judges: Number of judges.
     """
-    state, passage = CoverageState.UNDECIDED, None
+    state = CoverageState.UNDECIDED
+    passage = None
     grades = {key: grade for key in query.passages if (grade := sure_grade(slots.get(key), judges)) is not None}
     best = max(grades, key=lambda key: (grades[key], -query.passages.index(key)), default=None)
     missing = sum(not _is_judged(slots.get(key), judges) for key in query.passages)
@@ -92,7 +93,9 @@ def decided(query: Unread, slots: Mapping[str, SlotAnswer], model: str, why: str
     elif not query.passages:
         reason = "no passage to read was found"
     elif best is not None and grades[best] >= RELEVANT:
-        state, passage, reason = CoverageState.COVERED, best, f"model {model} grades this passage {grades[best]:d}"
+        state = CoverageState.COVERED
+        passage = best
+        reason = f"model {model} grades this passage {grades[best]:d}"
     elif missing:
         reason = f"{missing} of {amount(len(query.passages), 'passage')} could not be judged: {why}"
     elif len(grades) < len(query.passages):
@@ -100,11 +103,10 @@ def decided(query: Unread, slots: Mapping[str, SlotAnswer], model: str, why: str
     elif query.foreign:
         reason = "in another language than the passages; words may not find what answers it"
     else:
-        nearest, highest = amount(len(grades), "passage"), max(grades.values())
-        state, reason = (
-            CoverageState.NOT_COVERED,
-            f"model {model} grades none of the nearest {nearest} above {highest:d}",
-        )
+        nearest = amount(len(grades), "passage")
+        highest = max(grades.values())
+        state = CoverageState.NOT_COVERED
+        reason = f"model {model} grades none of the nearest {nearest} above {highest:d}"
     return Decision(state, reason, passage)
 
 

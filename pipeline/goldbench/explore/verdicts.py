@@ -23,7 +23,8 @@ from goldbench.measures.statistics.floats import Floats
 from goldbench.score.runs import Gold
 from goldbench.text.injection import tells_how_to_judge
 
-RISK, CONFIDENCE = 0.03, 0.95
+RISK = 0.03
+CONFIDENCE = 0.95
 """Share of answered queries, and of what does not answer them, on the wrong side of its threshold: at most this share,
 with this confidence."""
 NEEDED = 100

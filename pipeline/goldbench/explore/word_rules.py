@@ -25,7 +25,8 @@ _MARKS = regex.compile(r"[\p{P}\p{S}]+")
 _PARTS = regex.compile(r"\p{L}[\p{L}\p{M}]*|\p{N}+")
 _LONGEST = 24
 """Characters of the longest identifier or compound that is looked for across spaces."""
-_LIKE, _LIKE_ELSEWHERE = 0.6, 0.4
+_LIKE = 0.6
+_LIKE_ELSEWHERE = 0.4
 """Dice coefficient of letter trigrams from which two words are alike: in Latin script, and in others."""
 _STEM = 4
 """Fewest letters of a word for a longer word that begins or ends with it to count as like it."""
@@ -113,7 +114,8 @@ class _Query:
 
 def _parsed(text: str, language: str | None) -> _Query:
     language = text_language(text, language)
-    rest, parts = text.casefold(), []
+    rest = text.casefold()
+    parts = []
     for word in words(rest):
         plain = _MARKS.sub("", word)
         if len(plain) <= _LONGEST and _IDENTIFIER.fullmatch(plain) and "/" not in word:
@@ -142,7 +144,9 @@ class Passages:
         known: Mapping[int, Sequence[str]] | None = None,
     ) -> None:
         """Read every passage once."""
-        self._texts, self._language, self._known = texts, language, known or {}
+        self._texts = texts
+        self._language = language
+        self._known = known or {}
         self._queries = {text: _parsed(text, language) for text in asked}
         wanted = {term for query in self._queries.values() for term in query.terms}
         joined = {word: stem for query in self._queries.values() for word, stem in query.spellings.items()}
@@ -221,7 +225,8 @@ class Passages:
 
     def _close(self, query: _Query, places: Sequence[int]) -> list[int]:
         """Return those of the passages in which the words of a query stand close enough together."""
-        close, read = [], 0
+        close = []
+        read = 0
         for position in places:
             if query.words <= 1 or (query.words >= _CLOSE and len(self._texts[position]) <= _WINDOW):
                 close.append(position)

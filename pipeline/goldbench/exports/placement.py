@@ -96,5 +96,6 @@ def _remarks(exported: ExportedSet, written: ExportedSet) -> list[str]:
 
 def counts(written: ExportedSet) -> str:
     """Return in words how many queries, contexts and references were written."""
-    contexts, references = amount(written.contexts, "context"), amount(written.references, "reference answer")
+    contexts = amount(written.contexts, "context")
+    references = amount(written.references, "reference answer")
     return f"{queries(len(written.queries))}, {contexts}, {references}"

@@ -62,7 +62,8 @@ def search_id(row: Mapping[str, Any]) -> str | None:
 
 def event_of(row: Mapping[str, Any]) -> SearchEvent | None:
     """Return the event of a record, None if it names no search, no action or no result."""
-    query_id, action = search_id(row), row.get("action_name")
+    query_id = search_id(row)
+    action = row.get("action_name")
     result = _result_of(row)
     if query_id is None or not isinstance(action, str) or result is None:
         return None

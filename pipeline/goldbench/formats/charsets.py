@@ -27,7 +27,8 @@ _MARKS = (
 _WIDER = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}
 """Encodings that are read as their superset, because files that claim them hold its characters, too."""
 REMEDY = "save it as UTF-8, or name its encoding as documents.encoding or in [documents.encodings]"
-_START, _DECLARATION = 2**20, 4096
+_START = 2**20
+_DECLARATION = 4096
 """Bytes at the beginning in which NULs and escape sequences are looked for, and the charset that a page declares."""
 _SAMPLE = 200_000
 """Bytes of lines beyond ASCII that ``chardet`` examines; more takes longer and changes nothing."""

@@ -87,7 +87,9 @@ def contents_of(lines: Iterable[bytes]) -> Contents:
     Args:
         lines: Its lines, for example a file opened in binary mode.
     """
-    rows, digest, times = 0, hashlib.sha256(), False
+    rows = 0
+    digest = hashlib.sha256()
+    times = False
     for line in lines:
         rows += 1
         digest.update(line)
@@ -164,9 +166,11 @@ def declares_level(card: Path) -> bool:
 
 
 def _body(rows: Mapping[str, int], metadata: Mapping[str, Any], level: int) -> Iterator[str]:
-    passages, judgments = amount(rows["corpus"], "passage"), amount(rows["qrels"], "judgment")
+    passages = amount(rows["corpus"], "passage")
+    judgments = amount(rows["qrels"], "judgment")
     yield f"{passages}, {queries(rows['queries'])} and {judgments} made with goldbench."
-    evidence, notice = metadata.get("evidence_level"), metadata.get("notice")
+    evidence = metadata.get("evidence_level")
+    notice = metadata.get("notice")
     if evidence is not None:
         yield from ("", f"**Evidence level: {escaped(str(evidence))}.** {LEVELS.get(str(evidence), '')}".rstrip())
     if isinstance(notice, str) and notice.strip():

@@ -27,7 +27,8 @@ class Fault(GoldbenchError):
     """
 
     def __init__(self, problem: str, *, line: int | None = None) -> None:
-        self.problem, self.line = problem, line
+        self.problem = problem
+        self.line = line
         super().__init__(problem)
 
     def at(self, location: Location) -> Fault:

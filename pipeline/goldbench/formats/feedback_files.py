@@ -114,7 +114,8 @@ def clicks_in(source: Source, searches: Source | None = None) -> Clicks | None:
 def _texts_of_searches(source: Source) -> dict[str, str]:
     texts: dict[str, str] = {}
     for _, row in _rows(source):
-        query_id, text = search_id(row), row.get("user_query")
+        query_id = search_id(row)
+        text = row.get("user_query")
         if query_id is not None and isinstance(text, str) and text.strip():
             texts.setdefault(query_id, text)
     if not texts:

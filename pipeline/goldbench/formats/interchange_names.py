@@ -21,5 +21,6 @@ TREC_TOPICS = "topics.tsv"
 EXPORT_ABOUT = "goldbench.json"
 """What a reader of an exported set must know of it, beside its files."""
 
-AUTORAG_QA, AUTORAG_CORPUS = "qa.parquet", "corpus.parquet"
+AUTORAG_QA = "qa.parquet"
+AUTORAG_CORPUS = "corpus.parquet"
 """The tables of AutoRAG."""

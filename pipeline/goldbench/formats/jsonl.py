@@ -36,7 +36,9 @@ class RecordFile(Generic[R]):
     """Records in a JSON Lines file; see ``goldbench.ports.Stored``."""
 
     def __init__(self, path: Path, kind: type[R], offsets: array.array[int]) -> None:
-        self.path, self._kind, self._offsets = path, kind, offsets
+        self.path = path
+        self._kind = kind
+        self._offsets = offsets
 
     @classmethod
     def write(cls, path: Path, kind: type[R], records: Iterable[R | bytes]) -> RecordFile[R]:

@@ -84,7 +84,8 @@ def own_query(line: int, row: Mapping[str, Any]) -> OwnQuery:
         raise Fault(f"holds no query; name its column {QUERY[0]}")
     if len(text) > LONGEST:
         raise Fault(f"holds a query of {len(text):,} characters; the longest has {LONGEST:,}")
-    quote, document = _cell(lowered, QUOTE), _cell(lowered, DOCUMENT)
+    quote = _cell(lowered, QUOTE)
+    document = _cell(lowered, DOCUMENT)
     passages = _ids(lowered)
     if passages and quote:
         raise Fault("names passages and a quotation; give one of them")

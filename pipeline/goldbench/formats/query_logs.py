@@ -189,15 +189,20 @@ def _lines(file: BinaryIO, log: Log, longest: int = _LINE) -> Iterator[tuple[int
 
 
 def _objects(file: BinaryIO, named: Columns, log: Log, *, whole: bool) -> Iterator[tuple[int, str, int]]:
-    chosen, counts = named.queries, named.counts
-    asked_once, first = (1 if counts is None else None), True
+    chosen = named.queries
+    counts = named.counts
+    asked_once = 1 if counts is None else None
+    first = True
     for number, row in _rows(file, log, whole=whole):
         if is_event(row) and named.queries is None:
             log.passed_over["event"] += 1
             continue
         if first:
-            chosen, counts, first = chosen or _choose(list(row), None, log.name), counts or _counted(row), False
-        text, times = row.get(chosen or ""), _times(row.get(counts or "", asked_once))
+            chosen = chosen or _choose(list(row), None, log.name)
+            counts = counts or _counted(row)
+            first = False
+        text = row.get(chosen or "")
+        times = _times(row.get(counts or "", asked_once))
         if not isinstance(text, str):
             log.passed_over["no-query"] += 1
         elif times is None:

@@ -16,7 +16,8 @@ _FLAGS = (
     | getattr(os, "O_BINARY", 0)
 )
 
-MAX_RATIO, ALWAYS_FINE = 200, 20 * 2**20
+MAX_RATIO = 200
+ALWAYS_FINE = 20 * 2**20
 """How many times its size a file may unpack to, unless to fewer bytes than the second: others fill the memory."""
 
 

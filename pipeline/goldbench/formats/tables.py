@@ -125,7 +125,8 @@ def _csv(path: Path, charset: Charset, delimiter: str | None) -> Table:
     if delimiter is None:
         records = reader(_delimiter(reader))
     else:
-        records, plain = reader(delimiter), reader(delimiter, csv.QUOTE_NONE)
+        records = reader(delimiter)
+        plain = reader(delimiter, csv.QUOTE_NONE)
         # A quote that is only a quote swallows lines up to the next one, so that fewer rows are left.
         if _count(plain) > _count(records):
             records = plain
@@ -298,7 +299,8 @@ def _repeating(file: pq.ParquetFile) -> list[str]:
     """
     from pyarrow import types
 
-    schema, metadata = file.schema_arrow, file.metadata
+    schema = file.schema_arrow
+    metadata = file.metadata
     sizes: Counter[str] = Counter()
     for index in range(metadata.num_row_groups):
         group = metadata.row_group(index)

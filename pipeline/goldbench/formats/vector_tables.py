@@ -45,7 +45,8 @@ def read_vectors(path: Path, *, ids: Path | None = None) -> VectorTable:
         if path.suffix.lower() == ".npy":
             if ids is None:
                 raise Fault("its rows have no names: give a file with the id of each row, one per line")
-            names, rows = _names(ids), _array(path)
+            names = _names(ids)
+            rows = _array(path)
             if len(names) != len(rows):
                 raise Fault(f"has {len(rows):,} rows, but {shown(ids)} {len(names):,} ids")
         elif ids is not None:

@@ -59,7 +59,8 @@ class AnswerSearch:
         from goldbench.retrieval.tokens import tokenizer
 
         language = language_of(self.chunks)
-        bm25, lsi = BM25Settings(language=language), LSISettings(language=language)
+        bm25 = BM25Settings(language=language)
+        lsi = LSISettings(language=language)
         tokens = tokenizer(bm25.analyzer, language=language)
         space = Space(lsi, tokens=tokens, stopwatch=Stopwatch())
         self._retrievers = {

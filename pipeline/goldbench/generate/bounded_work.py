@@ -32,7 +32,9 @@ async def bounded(
             other item from then on. It is asked again after each hand-over.
     """
     early: dict[int, B] = {}
-    waiting, due, handed_over = iter(enumerate(items)), 0, asyncio.Event()
+    waiting = iter(enumerate(items))
+    due = 0
+    handed_over = asyncio.Event()
 
     async def worker() -> None:
         nonlocal due

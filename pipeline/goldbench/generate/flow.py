@@ -200,7 +200,8 @@ def renewal_of(folder: GoldFolder, draft: Draft, *, refresh: bool) -> Renewal | 
 
 
 def _result(run: BuildRun, config: Config, manifest: Manifest) -> FinishedBuild:
-    drawn, wanted = run.drawn, config.generate.queries
+    drawn = run.drawn
+    wanted = config.generate.queries
     written = sum(query.generator != OWN for query in (*drawn.queries, *drawn.unanswerable))
     met = written >= (run.target if wanted else 1)
     if wanted is not None:

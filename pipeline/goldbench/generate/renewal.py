@@ -147,7 +147,8 @@ class Renewal:
 
     def has_same_texts(self, draft: Draft) -> bool:
         """Return whether documents and chunks are the earlier ones, byte by byte."""
-        files, now = self.manifest.files, {DOCUMENTS: draft.documents.path, CHUNKS: draft.chunks.path}
+        files = self.manifest.files
+        now = {DOCUMENTS: draft.documents.path, CHUNKS: draft.chunks.path}
         return all(files.get(name) == sha256_of(path) for name, path in now.items())
 
     def is_settled(self, drawn: DrawnQueries) -> bool:

@@ -48,7 +48,8 @@ from goldbench.text.display import amount, shell_command
 if TYPE_CHECKING:
     from goldbench.generate.renewal import Renewal
 
-FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
+FAILURES_SHOWN = 20
+FAILURES_LISTED = 1000
 """How many unreadable documents are named on the screen and in the manifest; all are counted."""
 
 DRAWING_ORDER = "drawing order"
@@ -116,7 +117,8 @@ class _Skips:
     """The documents that one stage cannot use: counted, the first of them named, or the end of the run when strict."""
 
     def __init__(self, run: BuildRun, stage: str) -> None:
-        self._run, self._stage = run, stage
+        self._run = run
+        self._stage = stage
         self.failures: list[Failure] = []
         self.count = 0
 
@@ -140,7 +142,9 @@ async def load(run: BuildRun) -> StageReport:
 
     A bad one is skipped, counted and named, or ends the run when strict.
     """
-    skips, shared, read = _Skips(run, "load"), list[LeftOutLines](), list[Encodings]()
+    skips = _Skips(run, "load")
+    shared = list[LeftOutLines]()
+    read = list[Encodings]()
     for problem in run.found.failures:
         skips(problem)
     with run.progress.stage("load", None) as step, workers_for(run.config) as workers:
@@ -156,7 +160,8 @@ async def load(run: BuildRun) -> StageReport:
         )
         run.documents = run.draft.documents.write(counted(texts, step))
     skips.tell_others()
-    left_out, encodings = next(iter(shared), LeftOutLines(0)), next(iter(read), Encodings())
+    left_out = next(iter(shared), LeftOutLines(0))
+    encodings = next(iter(read), Encodings())
     for note in (*left_out.notes(), *encodings.notes()):
         run.progress.note(note)
     count = len(run.documents)
@@ -190,9 +195,12 @@ async def chunk(run: BuildRun) -> StageReport:
 
     A document that takes too long is skipped, counted and named, or ends the run when strict.
     """
-    count, settings, skips = len(run.documents), run.config.chunk, _Skips(run, "chunk")
+    count = len(run.documents)
+    settings = run.config.chunk
+    skips = _Skips(run, "chunk")
     with run.progress.stage("chunk", count) as step, workers_for(run.config) as workers:
-        documents, overlap = counted(run.documents, step), settings.overlap_characters
+        documents = counted(run.documents, step)
+        overlap = settings.overlap_characters
         chunks = cut_documents(documents, workers, size=settings.size, overlap=overlap, on_failure=skips)
         run.chunks = run.draft.chunks.write(chunks)
     skips.tell_others()
@@ -203,7 +211,8 @@ async def chunk(run: BuildRun) -> StageReport:
 
 async def choose(run: BuildRun) -> StageReport:
     """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
-    seed, ready = run.config.generate.seed, run.config.documents.no_chunk
+    seed = run.config.generate.seed
+    ready = run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
         run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell)
     rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
@@ -224,7 +233,8 @@ async def generate(run: BuildRun) -> StageReport:
         if not run.missing:
             return _nothing_drawn(run, run.renewal)
     await _draw(run)
-    drawn, eligible = run.drawn, len(run.selection.order)
+    drawn = run.drawn
+    eligible = len(run.selection.order)
     foreign = Counter(item.reason for item in drawn.rejections if item.filter == FOREIGN)
     if foreign:
         languages = ", ".join(f"{amount(count, 'passage')}: {reason}" for reason, count in foreign.most_common())
@@ -339,7 +349,8 @@ async def check(run: BuildRun) -> StageReport:
 
 async def assemble(run: BuildRun) -> StageReport:
     """Label the chunks that hold the evidence and write the gold set; its corpus holds every chunk."""
-    queries, chunks = run.drawn.queries, run.chunks
+    queries = run.drawn.queries
+    chunks = run.chunks
     relevance = {
         query.query_id: label_needed(query, needed, chunks=chunks, cluster_of=run.selection.cluster_of)
         for query, needed in zip(queries, run.drawn.positions, strict=True)

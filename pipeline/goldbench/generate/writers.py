@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     from goldbench.llm.rehearsal import Planning
     from goldbench.llm.store import AnswerStore
 
-GENERATE, REWRITE, ASK, CHOOSE = "generate.v1", "rewrite.v1", "ask.v1", "choose.v1"
+GENERATE = "generate.v1"
+REWRITE = "rewrite.v1"
+ASK = "ask.v1"
+CHOOSE = "choose.v1"
 
 LARGE_MODEL = 9e9
 """Parameters from which a model is asked at length at first."""
@@ -75,7 +78,8 @@ class OfflineWriter:
     """Simulated queries: no model, no network."""
 
     def __init__(self, config: Config, reason: str) -> None:
-        self.config, self.prompts = config, dict[str, str]()
+        self.config = config
+        self.prompts = dict[str, str]()
         model = f"model {config.model.name} not asked for them" if config.model.name else "no model"
         self.announcement = f"Queries are simulated offline, {model}{reason}."
 
@@ -111,7 +115,8 @@ class ModelWriter:
             reason: Why a model writes, for the announcement.
             replay: Whether every answer comes from the store.
         """
-        self._answers, self._replay = answers, replay
+        self._answers = answers
+        self._replay = replay
         self.batches: Callable[[str], None] | None = None
         self.say: Callable[[str], None] = lambda _: None
         """Takes a line about what was found of the server."""
@@ -183,12 +188,14 @@ class ModelWriter:
                 GRADE_MANY: min(generate.unanswerable.depth, generate.unanswerable.passages_per_call),
             }
             chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
-            kinds, judge = self._kind_writer(chat), self._pool_judge(chat)
+            kinds = self._kind_writer(chat)
+            judge = self._pool_judge(chat)
             yield OpenWriter(self._generator(chat), kinds=kinds, pool_judge=judge), chat
 
     def _generator(self, chat: ChatModel) -> QueryGenerator:
         """Return the generator of the chosen way of asking."""
-        generate, model = self.config.generate, self.config.model
+        generate = self.config.generate
+        model = self.config.model
         if generate.asks_in_short:
             if is_tiny(self.config):
                 return TinyGenerator(model=chat, prompt=self._prompts[CHOOSE])
@@ -216,7 +223,8 @@ class ModelWriter:
         return ModelWriter(config, self._answers, "")._generator(chat)  # noqa: SLF001
 
     def _kind_writer(self, chat: ChatModel) -> ModelKindWriter | None:
-        generate, model = self.config.generate, self.config.model
+        generate = self.config.generate
+        model = self.config.model
         if is_tiny(self.config):
             return None
         return ModelKindWriter(
@@ -232,7 +240,8 @@ class ModelWriter:
         prompt = self._prompts.get(GRADE_MANY)
         if prompt is None:
             return None
-        name, stage = self.config.model.name or "", "answer check"
+        name = self.config.model.name or ""
+        stage = "answer check"
         if self.config.grade.method is JudgeMethod.YES_NO:
             return YesNoJudge(model=chat, name=name, prompt=prompt, stage=stage)
         return ManyJudge(model=chat, name=name, prompt=prompt, stage=stage, rubric=self.rubric)

@@ -42,7 +42,8 @@ from goldbench.text.draws import number_of
 from goldbench.text.shares import quotas
 from goldbench.text.similarity import normal
 
-STAGE, ELSEWHERE = "split", "in-another-part"
+STAGE = "split"
+ELSEWHERE = "in-another-part"
 By = Literal["query", "source"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")

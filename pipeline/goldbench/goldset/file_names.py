@@ -52,10 +52,12 @@ ADD = "add"
 TEMPORARY = "goldbench-"
 """How the name of the temporary folder begins that holds a set without a folder of its own."""
 
-OWN, USERS = "own", "users"
+OWN = "own"
+USERS = "users"
 """The names of who wrote queries that came without a label: the owner of the set, or users."""
 
-BEIR, TREC = "beir", "trec"
+BEIR = "beir"
+TREC = "trec"
 CORPUS_COPY = f"{BEIR}/{BEIR_CORPUS}"
 QUERIES_COPY = f"{BEIR}/{BEIR_QUERIES}"
 QRELS_COPY = f"{BEIR}/{BEIR_TEST_QRELS}"
@@ -76,7 +78,8 @@ REVIEW_KEY = "review.key"
 """The file of the cookies' key beside a set whose ledger is on a server."""
 RUBRIC = "rubric.md"
 """What the grades mean, for the judge and for people; the user may edit it."""
-CARD_JSON, CARD_MARKDOWN = "card.json", "card.md"
+CARD_JSON = "card.json"
+CARD_MARKDOWN = "card.md"
 RUNS = "runs"
 """The folder of the runs of users' systems, one ``NAME.trec`` each."""
 BENCH = "bench"
@@ -96,5 +99,6 @@ ANSWERS = "answers.sqlite"
 
 def answers_beside(folder: Path) -> Path:
     """Return where the store of answers lies for a run folder; as short a path as the folder's, except for ``.``."""
-    near, real = folder.parent, folder.resolve().parent
+    near = folder.parent
+    real = folder.resolve().parent
     return (near if near.resolve() == real else real) / ANSWERS

@@ -381,7 +381,8 @@ class GoldFolder:
         except InputError:
             return
         for table in sorted(earlier.keys() | settings.keys()):
-            old, new = earlier.get(table, {}), settings.get(table, {})
+            old = earlier.get(table, {})
+            new = settings.get(table, {})
             for key in sorted(old.keys() | new.keys()):
                 if old.get(key) != new.get(key):
                     yield f"{table}.{key}"

@@ -85,7 +85,8 @@ def _is_copy(judgments: Path) -> bool:
 
 
 def _read_folder(folder: Path) -> tuple[Grades, int]:
-    dataset, qrels = folder / DATASET, folder / QRELS
+    dataset = folder / DATASET
+    qrels = folder / QRELS
     if dataset.is_file():
         if not qrels.is_file():
             return read_judgments(dataset)
@@ -347,7 +348,9 @@ def _strings(dataset: Mapping[str, Any], member: str) -> dict[str, str]:
 
 def _texts(path: Path) -> Iterator[tuple[str, str, str]]:
     for line, record in json_objects(Source(path)):
-        identity, text, title = record.get("_id"), record.get("text"), record.get("title", "")
+        identity = record.get("_id")
+        text = record.get("text")
+        title = record.get("title", "")
         if not isinstance(identity, str) or not isinstance(text, str):
             raise InputError(shown(path), "has no _id or no text that is a string", line=line)
         yield identity, text, title if isinstance(title, str) else ""

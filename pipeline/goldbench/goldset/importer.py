@@ -91,7 +91,8 @@ def import_benchmark(kind: str, path: str, out: Path, options: Options) -> Impor
     if options.grades is None and options.relevant_from is None:
         options = replace(options, relevant_from=about.relevant_from)
     if options.level is None and Path(path).exists():
-        level, notice = known.get("evidence_level", about.level), known.get("notice", about.notice)
+        level = known.get("evidence_level", about.level)
+        notice = known.get("notice", about.notice)
         options = replace(options, level=level, notice=notice)
     return import_collection(open_collection(kind, path, options.chosen), out, options)
 
@@ -168,7 +169,9 @@ class _Import:
     """One import under way: the items read so far, and the draft they are written to."""
 
     def __init__(self, collection: Collection, books: Books, draft: Draft) -> None:
-        self.collection, self.books, self.place = collection, books, draft
+        self.collection = collection
+        self.books = books
+        self.place = draft
         self.reading = CollectionReader(collection, books)
         self.generator = f"import-{collection.kind}"
 
@@ -275,7 +278,8 @@ class _Import:
     def _unanswerable(self, relevance: Mapping[str, Mapping[str, Relevance]]) -> Iterator[Query]:
         """Yield the queries that no passage answers, except those that somebody judged."""
         for topic in self.reading.topics.values():
-            query_id, near = self.reading.query_ids[topic.query_id], topic.near
+            query_id = self.reading.query_ids[topic.query_id]
+            near = topic.near
             if not topic.unanswerable:
                 continue
             if query_id in relevance or near is None or near not in self.reading.document_ids:

@@ -37,9 +37,13 @@ def validate(folder: Path) -> Validation:
         InputError: The folder is not that of a finished run, or one of its files cannot be read.
     """
     home = GoldFolder(folder)
-    manifest, gold = home.manifest(), home.dataset()
-    documents, chunks, queries = home.documents.read(), home.chunks.read(), list(home.queries.read())
-    graded, reviewed = is_graded(manifest), "review" in gold.metadata
+    manifest = home.manifest()
+    gold = home.dataset()
+    documents = home.documents.read()
+    chunks = home.chunks.read()
+    queries = list(home.queries.read())
+    graded = is_graded(manifest)
+    reviewed = "review" in gold.metadata
     dropped = [item.query for item in home.ungraded.read()] if graded else []
     problems = [
         *home.changed_files(),

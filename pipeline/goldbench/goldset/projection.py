@@ -125,8 +125,10 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
     check_sizes(size, overlap)
     if out.resolve() == folder.resolve():
         raise UsageError(Message("{}: is the run itself; give another {out=}", out))
-    home, started = GoldFolder(folder), time.monotonic()
-    before, relevance = home.manifest(), read_relevance(home)
+    home = GoldFolder(folder)
+    started = time.monotonic()
+    before = home.manifest()
+    relevance = read_relevance(home)
     settings = {**home.settings(), "chunk": {"size": size, "overlap": overlap}}
     fingerprint = _digest([before.files.get(QUERIES), before.files.get(DOCUMENTS), settings])
     with GoldFolder(out).replacing(ReplacePolicy(settings, fingerprint, replace=replace)) as draft:

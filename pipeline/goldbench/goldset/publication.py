@@ -18,7 +18,8 @@ from goldbench.formats.faults import unreadable
 from goldbench.goldset.file_names import MANIFEST
 from goldbench.records.manifest import Manifest
 
-STAGING, LOCK = ".unfinished", ".lock"
+STAGING = ".unfinished"
+LOCK = ".lock"
 _PUBLISHING = ".publishing"
 """The mark of a staging place whose files are being moved into the folder; it lists the files to remove from there."""
 
@@ -183,7 +184,8 @@ def finish_publishing(folder: Path) -> None:
     The caller holds the lock of the folder.
     """
     staged = folder / STAGING
-    draft, mark = staged / MANIFEST, staged / _PUBLISHING
+    draft = staged / MANIFEST
+    mark = staged / _PUBLISHING
     if not is_half_published(folder) or not draft.is_file():
         return
     try:

@@ -214,7 +214,8 @@ class GradingOfBuild:
         from goldbench.grade.session import Work, grade_place
 
         assert self.pools is not None
-        order, home = self.order, GoldFolder(self.order.out)
+        order = self.order
+        home = GoldFolder(self.order.out)
         pools = dataclasses.replace(self.pools, carried=carried_rankings(home), carried_feedback=carried_feedback(home))
         panel = ModelPanel(
             _later(self.config, (time.monotonic() - self.started) / 60),

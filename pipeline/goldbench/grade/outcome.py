@@ -34,10 +34,13 @@ from goldbench.records.query import DroppedQuery, Query
 from goldbench.records.relevance import RELEVANT, Relevance, settled
 from goldbench.stages.canaries import findings, tally
 
-TOO_MANY, TOO_MUCH = 8, 0.40
+TOO_MANY = 8
+TOO_MUCH = 0.40
 """A query is too broad with this many relevant chunks in its pool, or with more than this share (0.40 = 40 %)."""
 
-JUDGE_CHECK, UNJUDGED, NOTHING_FOUND = "judge-check", "unjudged", "nothing-found"
+JUDGE_CHECK = "judge-check"
+UNJUDGED = "unjudged"
+NOTHING_FOUND = "nothing-found"
 """Why a query is left out; ``nothing-found`` is a query that came without a label and waits for another judge."""
 GRADING_STAGES = ("pool", "grade", "judge-check")
 """The stages that a grading reports on."""
@@ -67,7 +70,9 @@ def outcome_of(gold: GradableSet, pool: Pool, answers: PanelAnswers) -> GradingO
         pool: Its pool.
         answers: What the judges answered.
     """
-    outcome, judged, checks = GradingOutcome(), answers.pairs(), answers.checks()
+    outcome = GradingOutcome()
+    judged = answers.pairs()
+    checks = answers.checks()
     canaries: dict[str, list[Judgment]] = {}
     for item in answers.canaries():
         canaries.setdefault(item.query_id, []).append(item)

@@ -26,9 +26,13 @@ from goldbench.retrieval.system_settings import EmbeddingSettings
 from goldbench.stages.judge import YES_NO, Judge, Thresholds, YesNoJudge
 from goldbench.systems.destinations import destinations
 
-GRADE, PARAPHRASES = "grade.v1", ("grade-b.v1", "grade-c.v1")
+GRADE = "grade.v1"
+PARAPHRASES = ("grade-b.v1", "grade-c.v1")
 
-GRADING, CANARY, CHECK, ESCALATION = "grade", "canary", "source check", "escalate"
+GRADING = "grade"
+CANARY = "canary"
+CHECK = "source check"
+ESCALATION = "escalate"
 ACCOUNTS = (GRADING, CANARY, CHECK, ESCALATION)
 """The accounts that calls are counted under."""
 
@@ -88,7 +92,10 @@ class ModelPanel:
         say: Callable[[str], None] = lambda _: None,
         rubric: Rubric = DEFAULT,
     ) -> None:
-        self.config, self.answers, self.replay, self.batches = config, answers, replay, batches
+        self.config = config
+        self.answers = answers
+        self.replay = replay
+        self.batches = batches
         self._say = say
         self._rubric = rubric
         self._name = config.model.name or ""

@@ -86,7 +86,9 @@ def read_gradable(folder: GoldFolder, manifest: Manifest) -> GradableSet:
     Raises:
         InputError: A file is missing or damaged, or they do not belong together.
     """
-    chunks, gold, graded = folder.chunks.read(), folder.dataset(), is_graded(manifest)
+    chunks = folder.chunks.read()
+    gold = folder.dataset()
+    graded = is_graded(manifest)
     unlabelled = {query.query_id: query for query in folder.unlabelled.read_any()}
     labelled = (query for query in folder.queries.read() if query.query_id not in unlabelled)
     built = list(_merged(labelled, list(folder.ungraded.read()) if graded else []))

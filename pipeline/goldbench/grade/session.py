@@ -403,7 +403,8 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
         OutputError: The set is graded by other judges, or holds people's corrections.
         UsageError: Only runs are to be added, and the set is not graded yet; or as in `check_method`.
     """
-    grading, place = manifest.grading, folder.path
+    grading = manifest.grading
+    place = folder.path
     if work.pools.again and not is_graded(manifest):
         raise UsageError(Message("{}: is not graded yet; grade it first, which takes {run=} as well", place))
     if work.options.replace or not is_graded(manifest):
@@ -468,7 +469,8 @@ def check_method(config: Config, *, batch: bool) -> None:
 
 def _earlier_thresholds(manifest: Manifest, work: Work) -> Thresholds | None:
     """Return the thresholds that the set was graded with, None for a judge in writing."""
-    method, grading = work.panel.config.grade.method, manifest.grading
+    method = work.panel.config.grade.method
+    grading = manifest.grading
     if grading is None or grading.thresholds is None or work.options.replace or method is JudgeMethod.WRITTEN:
         return None
     return Thresholds(*grading.thresholds)
@@ -543,7 +545,8 @@ def _disputed(gold: GradableSet, people: People) -> set[tuple[str, str]]:
 
 
 def _rubric_change(gold: GradableSet, people: People, panel: Assessors, outcome: GradingOutcome) -> RubricChange:
-    before, after = agreement(gold.earlier.judgments, people), agreement(outcome.judgments, people)
+    before = agreement(gold.earlier.judgments, people)
+    after = agreement(outcome.judgments, people)
     compared = before.keys() & after.keys()
     grading = gold.manifest.grading
     return RubricChange(

@@ -42,14 +42,17 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 
-MOST_LINES, MOST_BYTES = 50_000, 200_000_000
+MOST_LINES = 50_000
+MOST_BYTES = 200_000_000
 """The most lines and bytes that OpenAI takes in one batch."""
 QUIET_S = 0.3
 """A batch is sent after so many seconds without a further question."""
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _MOST_ROUNDS = 3
 """The most batches that one line is sent in."""
-_FIRST_POLL_S, _LONGEST_POLL_S, _POLL_GROWTH = 0.2, 60.0, 1.5
+_FIRST_POLL_S = 0.2
+_LONGEST_POLL_S = 60.0
+_POLL_GROWTH = 1.5
 _PAGE = 100
 _UNASKED = frozenset({"batch_failed", "batch_expired", "batch_cancelled"})
 """Codes of lines that a batch did not come to; they cost nothing."""

@@ -40,7 +40,8 @@ _COMPLAINT = (
     "That reply cannot be used, because it is not JSON that fits the schema:\n{problems}\n"
     "Send the whole answer again, corrected: one JSON object that fits the schema and nothing else."
 )
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
+_FIRST_WAIT_S = 0.5
+_LONGEST_WAIT_S = 30.0
 _RECONNECT_S = 2.0
 """The longest pause before the next attempt to connect."""
 _LESSONS = 12
@@ -101,7 +102,9 @@ class AnswerRecord:
 
     def __init__(self, ask: Call[ChatRequest[Any], ChatAnswer[Any]] | None, *, store: AnswerStore, gate: Gate) -> None:
         """Take the layer below, None for a replay, which answers from the store alone."""
-        self._ask, self._store, self._gate = ask, store, gate
+        self._ask = ask
+        self._store = store
+        self._gate = gate
 
     async def complete(self, request: ChatRequest[T]) -> Completion[T]:
         """Return the model's answer.

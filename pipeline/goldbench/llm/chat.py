@@ -43,7 +43,8 @@ Post: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[tuple[dict[str, A
 
 _ABSURD = 2**40
 """A number of tokens that no server counts."""
-_FRAME_CHARACTERS, _TOKEN_CHARACTERS = 4096, 32
+_FRAME_CHARACTERS = 4096
+_TOKEN_CHARACTERS = 32
 """The most characters of a reply's text, and more for each token. A token has rarely more than ten."""
 _FILTERED = ("content_filter", "content_policy", "content management policy", "responsible ai", "safety system")
 _MODEL_WORDS = ("model_not_found", "does not exist", "deploymentnotfound", "not found, try pulling", "unknown model")
@@ -187,7 +188,8 @@ def read_completion(
     outcome = _outcome(completion, reply)
     most = _FRAME_CHARACTERS + _TOKEN_CHARACTERS * (request.max_tokens + THINKING)
     if len(reply.text) > most:  # the server keeps no limit on tokens
-        reply, outcome = replace(reply, text=reply.text[:most]), outcome or "cut-off"
+        reply = replace(reply, text=reply.text[:most])
+        outcome = outcome or "cut-off"
     if outcome == "cut-off" and repeats_itself(reply.text):
         outcome = "loop"
     if outcome:

@@ -25,7 +25,8 @@ from goldbench.llm.server_settings import ModelSettings, address_of, headers_of_
 
 R = TypeVar("R")
 
-MOST_BYTES, MOST_FILE_BYTES = 16 * 2**20, 2**30
+MOST_BYTES = 16 * 2**20
+MOST_FILE_BYTES = 2**30
 """The most bytes of a reply, and of a file of replies: the vectors of a request take some megabytes, the results of a
 batch some hundred. The connection is dropped beyond them, so that no server can fill the memory."""
 MOST_ERROR_BYTES = 64 * 2**10
@@ -227,7 +228,8 @@ async def open_client(settings: ModelSettings) -> AsyncIterator[Client]:
     """
     address, query = address_of(settings.address)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
-    proxy, certificates = proxy_for(settings.address), trusted()
+    proxy = proxy_for(settings.address)
+    certificates = trusted()
     try:
         http = openai.DefaultAsyncHttpxClient(
             verify=certificates,

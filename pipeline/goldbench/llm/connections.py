@@ -28,7 +28,8 @@ def proxy_for(url: str) -> str | None:
     Raises:
         UsageError: The variable that names the proxy holds no address of an HTTP proxy.
     """
-    parts, proxies = urlsplit(url), getproxies()
+    parts = urlsplit(url)
+    proxies = getproxies()
     scheme = parts.scheme if proxies.get(parts.scheme) else "all"
     address = proxies.get(scheme, "")
     if not address or is_loopback(parts.hostname or "") or proxy_bypass(parts.netloc):

@@ -109,7 +109,8 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
         dialect: How it is asked.
         settings: The model, and the room of a model that thinks before it answers.
     """
-    system, user = sendable(request.system), sendable(request.user)
+    system = sendable(request.system)
+    user = sendable(request.user)
     if dialect.format != "json_schema" and not request.yes_or_no:
         system += _JSON_ONLY + sent_text(request.answer)
     if dialect.system and system:

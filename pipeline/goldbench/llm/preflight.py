@@ -22,7 +22,8 @@ from goldbench.prompts.loader import load
 from goldbench.records.manifest import StageUsage
 from goldbench.records.replies import Verdict
 
-PROMPT, STAGE = "preflight.v1", "preflight"
+PROMPT = "preflight.v1"
+STAGE = "preflight"
 _TOKENS = 200
 _LARGE = 2000
 """Megabytes of a model file from which a query takes long without a graphics card."""
@@ -123,7 +124,8 @@ def tell_slow(settings: ModelSettings, say: Callable[[str], None]) -> None:
 
 
 def _traits(lessons: Lessons, fault: CallFailed | None) -> list[Trait]:
-    dialect, reply = lessons.dialect, lessons.heard or {}
+    dialect = lessons.dialect
+    reply = lessons.heard or {}
     traits = [Trait("answer", "fits its schema" if fault is None else str(fault), good=fault is None)]
     # A reply that was cut off while the model was thinking says as much as an answer does.
     if not lessons.settled or (fault is not None and not (text_of(reply) or thoughts_of(reply))):

@@ -28,9 +28,12 @@ class PriceList:
             embedding: Whether it is an embedding model.
             share: The part of the price that is paid, 0 to 1: ``BATCH_SHARE`` in a provider's batches.
         """
-        self._share, self._embedding = share, embedding
+        self._share = share
+        self._embedding = embedding
         self._own = settings.prices
-        self._model, self._url, self._server = model or settings.name, settings.base_url, settings.shown_url()
+        self._model = model or settings.name
+        self._url = settings.base_url
+        self._server = settings.shown_url()
         self._in_table = True
 
     def require(self) -> None:
@@ -105,7 +108,8 @@ class Accounts:
             replayed: The answers that came from the store.
             usage: The tokens and the money that were spent.
         """
-        row, spent = self._rows[stage], usage or Usage()
+        row = self._rows[stage]
+        spent = usage or Usage()
         self._rows[stage] = StageUsage(
             requests=row.requests + requests,
             replayed=row.replayed + replayed,

@@ -17,7 +17,10 @@ _THINKING_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORE
 _STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 _MAX_STARTS = 200
 _MAX_PROBLEMS = 8
-_END_LOOKED_AT, _LONGEST_RUN, _LEAST_TIMES, _LEAST_REPEATED = 1200, 200, 4, 60
+_END_LOOKED_AT = 1200
+_LONGEST_RUN = 200
+_LEAST_TIMES = 4
+_LEAST_REPEATED = 60
 """A loop is a run of up to 200 characters, 4 times or more and over at least 60 characters, at the end of a reply."""
 _LEAST_GROUPS = 30
 """A reply of at least this many groups of four words is a loop if fewer than half of the groups are different."""

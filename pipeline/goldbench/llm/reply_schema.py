@@ -107,7 +107,8 @@ def _strict(
 
 def _kept_limits(node: dict[str, Any]) -> dict[str, Any]:
     """Return the limits of a node that are sent as such; a form stands alone, as some servers forget one of the two."""
-    kind, form = node.get("type"), str(node.get("pattern", ""))
+    kind = node.get("type")
+    form = str(node.get("pattern", ""))
     if kind == "string" and "enum" not in node and "const" not in node:
         if form.startswith("^") and form.endswith("$"):
             return {"pattern": form}

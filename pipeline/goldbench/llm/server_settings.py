@@ -38,7 +38,8 @@ FEW_PARAMETERS = 3e9
 
 _AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 _DEPLOYMENT = "/openai/deployments/"
-_SECRET, _SHORT_SECRET = 16, 8
+_SECRET = 16
+_SHORT_SECRET = 8
 """The fewest characters of a key that is hidden; one that begins with sk- may be shorter."""
 _HIDDEN = "*" * 8
 

@@ -15,15 +15,19 @@ import string
 from functools import lru_cache
 from typing import Any
 
-_PER_ASCII, _PER_LETTER, _PER_WIDE = 0.25, 0.3, 0.7
+_PER_ASCII = 0.25
+_PER_LETTER = 0.3
+_PER_WIDE = 0.7
 """Tokens for a character of ASCII, of other alphabets, and of Chinese, Japanese and Korean."""
 _FIRST_WIDE = "\u2e80"
 """Where Chinese, Japanese and Korean begin in Unicode; a few rarer scripts and signs follow them."""
 
-PER_MESSAGE, PER_REQUEST = 4, 3
+PER_MESSAGE = 4
+PER_REQUEST = 3
 """The role and the separators of a message, and the beginning of the reply, as OpenAI documents them."""
 
-_TEXT, _VALUE = 18.0, 2.0
+_TEXT = 18.0
+_VALUE = 2.0
 """A subject takes about 4 tokens, a query 14, an answer 20, a quoted sentence 30; a number or a choice 1 to 3."""
 
 _NO_MARKS = string.ascii_letters.encode() + string.whitespace.encode() + bytes(range(128, 256))

@@ -130,7 +130,8 @@ def average_precision(ranked: RankedQuery, k: int, rel: int, options: Options) -
         options: Options of the measure.
     """
     ranks, total = ranked.relevant(rel)
-    precisions, relevant_so_far = 0.0, 0
+    precisions = 0.0
+    relevant_so_far = 0
     for rank in ranks:
         if rank > k:
             break
@@ -172,7 +173,8 @@ def bpref(ranked: RankedQuery, _: int, rel: int, __: Options) -> float:
     """
     total = ranked.relevant(rel)[1]
     bound = min(len(ranked.judged) - total, total)
-    value, before = 0.0, 0
+    value = 0.0
+    before = 0
     for grade in ranked.grades:
         if grade < rel:
             before += 1

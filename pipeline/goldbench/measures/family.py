@@ -22,7 +22,10 @@ class RankedQuery:
     __slots__ = ("_relevant", "grades", "judged", "ranks", "retrieved")
 
     def __init__(self, ranks: list[int], grades: list[int], retrieved: int, judged: list[int]) -> None:
-        self.ranks, self.grades, self.retrieved, self.judged = ranks, grades, retrieved, judged
+        self.ranks = ranks
+        self.grades = grades
+        self.retrieved = retrieved
+        self.judged = judged
         self._relevant: dict[int, tuple[list[int], int]] = {}
 
     def relevant(self, rel: int) -> tuple[list[int], int]:

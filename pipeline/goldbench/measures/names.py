@@ -84,7 +84,8 @@ class Measure:
         options = dict(self.options)
         name = FAMILIES[self.family].ir_name
         if self.k is None and self.family in {"p", "r", "f1"} and options in ({}, {"k": "returned"}):
-            name, options = {"p": "SetP", "r": "SetR", "f1": "SetF"}[self.family], {}
+            name = {"p": "SetP", "r": "SetR", "f1": "SetF"}[self.family]
+            options = {}
         elif self.family == "hit" and self.k is None:
             return None
         if options.pop("gain", None):
@@ -95,7 +96,10 @@ class Measure:
 
     def kernel(self) -> Callable[[RankedQuery], float]:
         """Return the function that computes the value of one query."""
-        value, k, rel, options = FAMILIES[self.family].value, self.k or UNCUT, self.rel, dict(self.options)
+        value = FAMILIES[self.family].value
+        k = self.k or UNCUT
+        rel = self.rel
+        options = dict(self.options)
         return lambda ranked: value(ranked, k, rel, options)
 
 
@@ -167,8 +171,10 @@ def _split(text: str) -> list[str]:
 
 def _parse(text: str, default_rel: int, *, cut: bool) -> Measure:
     """Return the measure; with ``cut`` a missing cutoff is allowed because the caller adds it."""
-    head, options = text, {}
-    opening, closing = text.find("("), text.rfind(")")
+    head = text
+    options = {}
+    opening = text.find("(")
+    closing = text.rfind(")")
     if opening >= 0:
         if closing < opening:
             raise _Problem("the bracket is not closed")

@@ -143,7 +143,8 @@ def _runs(text: str) -> list[str]:
 def _languages_by_script(texts: Iterable[str]) -> dict[str, Counter[str]]:
     votes: dict[str, Counter[str]] = defaultdict(Counter)
     for text in texts:
-        script, language = script_of(text), detect_language(text)
+        script = script_of(text)
+        language = detect_language(text)
         if script is not None and language is not None:
             votes[script][language] += 1
     return votes

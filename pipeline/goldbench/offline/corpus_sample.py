@@ -23,7 +23,8 @@ class ChunkSample:
     """The chunks with the lowest keys seen so far, independent of their order."""
 
     def __init__(self, size: int, seed: int) -> None:
-        self._size, self._seed = size, seed
+        self._size = size
+        self._seed = seed
         self._heap: list[tuple[int, str, str]] = []
 
     def add(self, chunk: Chunk) -> None:
@@ -72,7 +73,9 @@ class SampledChunks:
 
     def _count(self, analysis: Analysis) -> sparse.csr_matrix:
         """Return how often each stem occurs in each text, stems in order of first place, and enter their forms."""
-        indices, data, ends = array("i"), array("f"), array("q", [0])
+        indices = array("i")
+        data = array("f")
+        ends = array("q", [0])
         for text in self._texts:
             counts: Counter[str] = Counter()
             for token in analysis.tokens(text):
@@ -121,7 +124,8 @@ class SampledChunks:
         np.fill_diagonal(cosine, -1.0)
         reached = min(count, others)
         best = -np.partition(-cosine, reached - 1)[:, :reached]
-        lowest, highest = best.min(axis=1), best.max(axis=1)
+        lowest = best.min(axis=1)
+        highest = best.max(axis=1)
         return float(np.mean(lowest[highest > 0] / highest[highest > 0])) if highest.max() > 0 else 0.0
 
     def neighbourhood(self, chunk_id: str, counts: Mapping[str, int], count: int) -> Neighbourhood:

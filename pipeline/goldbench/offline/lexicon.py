@@ -96,7 +96,8 @@ def _bonds(sequences: dict[str, tuple[int, list[str]]], size: int) -> dict[str, 
     for sequence, (count, letters) in sequences.items():
         weakest = math.inf
         for split in range(1, len(letters)):
-            left, right = "".join(letters[:split]), "".join(letters[split:])
+            left = "".join(letters[:split])
+            right = "".join(letters[split:])
             expected = sequences[left][0] * sequences[right][0] if right in sequences else math.inf
             weakest = min(weakest, math.log(count * size / expected) if expected < math.inf else -1.0)
         if len(letters) > 1 and weakest > 0:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 COLLECTIONS = 13
-TAU, LOWEST, HIGHEST = ".59", ".23", ".88"
+TAU = ".59"
+LOWEST = ".23"
+HIGHEST = ".88"
 """Kendall's tau-b with people's queries: mean, lowest and highest of the collections, as printed by
 ``python -m tests.benchmarks.offline_validity``."""
 PEOPLE = ".84"

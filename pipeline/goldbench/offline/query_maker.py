@@ -277,7 +277,8 @@ def heaviest_piece(text: str, tokens: Sequence[Token], weights: Mapping[str, flo
         tokens: Its words, in order.
         weights: Weight of each stem that counts, 0 or more.
     """
-    best, most = (0, 0), -1.0
+    best = (0, 0)
+    most = -1.0
     place = 0
     for start, end in pieces(text):
         inside: set[str] = set()
@@ -287,7 +288,8 @@ def heaviest_piece(text: str, tokens: Sequence[Token], weights: Mapping[str, flo
         # Summed in a fixed order: rounding must not depend on the hash seed.
         weight = sum(weights[stem] for stem in sorted(inside) if stem in weights)
         if weight > most:
-            best, most = (start, end), weight
+            best = (start, end)
+            most = weight
     return best
 
 

@@ -67,7 +67,8 @@ class Prompt:
         Raises:
             PromptError: A declared placeholder has no value, or a value no placeholder in a built-in prompt.
         """
-        missing, unknown = self.placeholders - values.keys(), values.keys() - self.placeholders
+        missing = self.placeholders - values.keys()
+        unknown = values.keys() - self.placeholders
         if missing or (unknown and not self.own):
             raise PromptError(f"prompt {self.id}: missing {sorted(missing)}, unknown {sorted(unknown)}")
         return _fill(self.system, values), _fill(self.user, values)

@@ -71,5 +71,6 @@ class Chunk(Record):
 
     def evidence(self, start: int, end: int) -> Evidence:
         """Return the characters ``start`` to ``end`` of this chunk's text as evidence in its document."""
-        first, quote = self.span.start, self.text[start:end]
+        first = self.span.start
+        quote = self.text[start:end]
         return Evidence(doc_id=self.span.doc_id, start=first + start, end=first + end, quote=quote)

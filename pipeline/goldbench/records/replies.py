@@ -14,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 from goldbench.records.judgment import Flag
 from goldbench.records.query import QueryStyle
 
-LONG, MIDDLE, SHORT = 800, 400, 200
+LONG = 800
+MIDDLE = 400
+SHORT = 200
 """Characters of a sentence with room to spare, of a long phrase, and of a short one."""
 
 

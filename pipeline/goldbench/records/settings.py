@@ -128,7 +128,8 @@ def _without_none(annotation: Any) -> Any:  # noqa: ANN401  a type
 
 
 def _named(kind: Any) -> str:  # noqa: ANN401  a type
-    origin, inner = get_origin(kind), get_args(kind)
+    origin = get_origin(kind)
+    inner = get_args(kind)
     if origin is Literal:
         return _choices([str(choice) for choice in inner])
     if origin is tuple:

@@ -225,7 +225,8 @@ def plan_notes(stages: Sequence[PlannedStage], drawn: DrawnQueries, config: Conf
     target = config.generate.queries
     if target is not None and drawn.accepted < target:
         yield f"These documents and answers yield {drawn.accepted:,} of {queries(target)}."
-    requests, cap = sum(row.requests for row in stages), config.model.max_requests
+    requests = sum(row.requests for row in stages)
+    cap = config.model.max_requests
     if cap is not None and requests > cap:
         yield f"max_requests = {cap:,} stops the run before it is complete."
 
@@ -274,7 +275,8 @@ def import_remarks(imported: ImportResult) -> Iterator[str]:
         yield f"{amount(imported.renamed, 'id')} changed, because a TREC file cannot hold them; {RENAMED} lists them."
 
 
-RETIRED_SHOWN, CHARACTERS_SHOWN = 20, 100
+RETIRED_SHOWN = 20
+CHARACTERS_SHOWN = 100
 """Retired queries that are listed, and characters of each."""
 
 

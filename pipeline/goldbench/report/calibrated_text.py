@@ -46,7 +46,8 @@ def _scores(calibration: Calibration, *, several: bool) -> list[list[str]]:
 def _differences(calibration: Calibration) -> list[list[str]]:
     rows = [["difference", "measure", "raw", "corrected", "95 %"]]
     for two in calibration.differences:
-        raw, corrected = f"{two.raw:+.4f}", _value(two.corrected, sign="+")
+        raw = f"{two.raw:+.4f}"
+        corrected = _value(two.corrected, sign="+")
         rows.append([f"{two.first} - {two.second}", two.measure, raw, corrected, _ends(two.corrected)])
     return rows
 

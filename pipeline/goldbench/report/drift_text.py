@@ -13,7 +13,8 @@ from goldbench.text.display import amount, queries
 
 def lines(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield the report as lines for a terminal."""
-    log, gold = report["log"], report["gold"]
+    log = report["log"]
+    gold = report["gold"]
     counts = f"{amount(log['lines'], 'line')}, {_distinct(log['distinct'])}"
     yield f"log      {counts}; {amount(log['in_gold'], 'line')} with a query of the gold set"
     if log["passed_over"]:
@@ -68,7 +69,8 @@ def _reading(reading: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield what a model read, and why its word does not count or something is missing."""
     if reading is None:
         return
-    model, findings = reading["model"], reading["findings"]
+    model = reading["model"]
+    findings = reading["findings"]
     if reading["judge_check"] == "failed":
         yield f"model {model} decides nothing: it failed the judge checks: {findings[0]}; give another model"
         return
@@ -139,7 +141,8 @@ def _shapes(shapes: Mapping[str, Any]) -> Iterator[str]:
 
 def _clusters(title: str, clusters: Mapping[str, Any]) -> Iterator[str]:
     yield ""
-    lines, number = amount(clusters["lines"], "line"), amount(clusters["clusters"], "cluster")
+    lines = amount(clusters["lines"], "line")
+    number = amount(clusters["clusters"], "cluster")
     counts = f"{lines}, {_distinct(clusters['distinct'])}, {number}"
     yield f"{title}: {counts}"
     for cluster in clusters["shown"]:

@@ -136,7 +136,8 @@ _ROWS = 100
 """Checks that the table shows; those that failed come first."""
 _LOWEST = 10
 """Queries in the table of lowest scores."""
-_ID, _TEXT = 60, 160
+_ID = 60
+_TEXT = 160
 """Characters of a query's id and of its text that are shown."""
 _NONE = "–"
 
@@ -184,9 +185,11 @@ def _heading(gated: GateOutcome) -> str:
 
 def _check_row(check: GateCheck) -> tuple[str, ...]:
     result = ("✅ passed, within chance" if check.excused else "✅ passed") if check.passed else "❌ failed"
-    before, change = _NONE, _NONE
+    before = _NONE
+    change = _NONE
     if check.reference is not None:
-        before, change = f"{check.reference:.4f}", _difference(check, check.reference)
+        before = f"{check.reference:.4f}"
+        change = _difference(check, check.reference)
     return check.measure, result, before, f"{check.value:.4f}", change, f"≥ {check.bound:.4f}"
 
 

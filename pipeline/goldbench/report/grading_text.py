@@ -91,7 +91,8 @@ def grading_warnings(
         failures: Calls that failed.
         limit: The cap that stopped the grading, or None.
     """
-    grading, is_kept = record.grading, isinstance(record, Manifest)
+    grading = record.grading
+    is_kept = isinstance(record, Manifest)
     assert grading is not None
     if isinstance(record, Manifest) and not record.queries:
         known = "found yet, and pairs are left to judge" if grading.unjudged else "found by the judge"

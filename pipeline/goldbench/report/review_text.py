@@ -16,7 +16,8 @@ LANES = {"A": "random sample", "B": "likely judge errors", "C": "queries judged 
 OUTSIDE = "outside the samples"
 """Where judgments stand that belong to no lane, as those made in the workbench."""
 
-_FIRST, _SHOWN = 10, 80
+_FIRST = 10
+_SHOWN = 80
 """Decisions that are shown, and characters of a text, when they no longer apply."""
 _BETWEEN = ("exact", "kappa", "kappa_quadratic", "kappa_binary", "alpha")
 

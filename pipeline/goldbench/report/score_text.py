@@ -275,7 +275,8 @@ def unanswerable_lines(special: Mapping[str, Special], queries_without: int) -> 
     if not queries_without:
         return
     for run, figures in special.items():
-        name, separation = printable(run), figures.separation
+        name = printable(run)
+        separation = figures.separation
         if not figures.unanswerable:
             yield f"{name}: holds none of the {amount(queries_without, 'query', 'queries')} without an answer."
             continue

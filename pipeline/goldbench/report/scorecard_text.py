@@ -78,7 +78,8 @@ def _detectable(comparison: Comparison) -> str:
 
 def method_line(card: Scorecard) -> str:
     """Return the method of the intervals and tests, one line."""
-    method, count = card.method, len(card.comparisons)
+    method = card.method
+    count = len(card.comparisons)
     parts = [f"judged queries: {card.gold.queries:,}", f"missing queries: {method.missing}"]
     if card.gold.content_sha256:
         parts.insert(0, f"content {card.gold.content_sha256[:12]} of the set")
@@ -116,7 +117,8 @@ def markdown(card: Scorecard) -> str:
 
 def best(card: Scorecard) -> str | None:
     """Return which systems may be the best by the first measure, or None if `unbeaten` names none."""
-    measure, top = card.measures[0], unbeaten(card)
+    measure = card.measures[0]
+    top = unbeaten(card)
     if len(top) == 1:
         return f"By {measure}, {top[0]} is the best of {len(card.systems)}."
     return f"By {measure}, these are not separable from the best: {', '.join(top)}." if top else None
@@ -166,7 +168,8 @@ def further_lines(verdict: SetVerdict | None, *, whole: bool) -> list[str]:
         return []
     if whole:
         return verdict_lines(verdict)[1:]
-    first, rest = verdict.improvements[0], len(verdict.improvements) - 1
+    first = verdict.improvements[0]
+    rest = len(verdict.improvements) - 1
     more = f" ({rest:,} more with -v)" if rest else ""
     return [printable(f"To improve it: {first}{more}")]
 

@@ -22,7 +22,8 @@ class BarStep:
     """A stage as a bar with count and rate."""
 
     def __init__(self, bars: Progress, task: TaskID) -> None:
-        self._bars, self._task = bars, task
+        self._bars = bars
+        self._task = task
 
     def advance(self, count: int) -> None:
         """Add this many items to those done."""
@@ -40,8 +41,12 @@ class LineStep:
     """A stage as plain lines: one every few seconds, and one at the end."""
 
     def __init__(self, console: Console, name: str, total: int | None) -> None:
-        self._console, self._name, self._total = console, name, total
-        self._done, self._started, self._shown = 0, time.monotonic(), time.monotonic()
+        self._console = console
+        self._name = name
+        self._total = total
+        self._done = 0
+        self._started = time.monotonic()
+        self._shown = time.monotonic()
         self._under_way = ""
 
     def advance(self, count: int) -> None:

@@ -16,9 +16,11 @@ from goldbench.text.markdown import markdown_row
 Rows = Sequence[Sequence[str]]
 """The headings, then a row of cells for each line."""
 
-_GAP, _TIGHT = 3, 2
+_GAP = 3
+_TIGHT = 2
 """Columns of a terminal between two columns of a table, and the fewest, before the table is folded."""
-_COMMAND, _JOINT = re.compile(r"\(?goldbench [a-z]+(?: [^\s()`]+)*\)?"), "\ue000"
+_COMMAND = re.compile(r"\(?goldbench [a-z]+(?: [^\s()`]+)*\)?")
+_JOINT = "\ue000"
 """A command in a text, and what stands between its words while the text is folded."""
 _MARKS = "-_/.:,+"
 """Characters behind which a word is cut rather than elsewhere."""
@@ -136,7 +138,8 @@ def _blocks(widths: Sequence[int], words: int, room: int) -> Iterator[list[int]]
     for number in range(words, len(widths)):
         if block and width + _TIGHT + widths[number] > room:
             yield block
-            block, width = [], names
+            block = []
+            width = names
         block.append(number)
         width += _TIGHT + widths[number]
     yield block

@@ -24,7 +24,8 @@ class BM25:
     """
 
     def __init__(self, settings: BM25Settings, *, tokens: Tokenizer | TokenFiles) -> None:
-        self._settings, self._tokens = settings, tokens
+        self._settings = settings
+        self._tokens = tokens
         self._ids: list[str] = []
         self._terms: WeightedTerms | None = None
 
@@ -96,7 +97,8 @@ def _weights(counts: Occurrences, rarity: Floats, mean_length: float, settings: 
     """Return what each occurrence adds to a score; worked on in place, because the arrays may hold gigabytes."""
     if not len(counts.places):
         return np.empty(0)
-    k1, b = settings.k1, settings.b
+    k1 = settings.k1
+    b = settings.b
     by_length: Floats = np.asarray(k1 * (1 - b + b * counts.lengths / mean_length), np.float64)
     weights: Floats = by_length[counts.places]
     weights += counts.counts

@@ -42,7 +42,8 @@ class Dense:
             encoder: Turns texts into vectors.
             stopwatch: Counts the time of the encoder as ``embed``.
         """
-        self._encoder, self._stopwatch = encoder, stopwatch
+        self._encoder = encoder
+        self._stopwatch = stopwatch
         self._index = VectorIndex(settings)
 
     def index(self, passages: Mapping[str, str]) -> None:
@@ -68,7 +69,8 @@ class ServerEncoder:
     """Vectors of an ``/embeddings`` endpoint, over the path to models, which stores every vector."""
 
     def __init__(self, settings: EmbeddingSettings, *, embed: Embed) -> None:
-        self._settings, self._embed = settings, embed
+        self._settings = settings
+        self._embed = embed
 
     def passages(self, texts: Mapping[str, str]) -> Rows:
         """Return one row per passage, in order."""

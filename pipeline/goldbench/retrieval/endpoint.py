@@ -31,7 +31,8 @@ class Endpoint:
         Raises:
             RetrieverFailed: The URL, or a header or proxy for it, is not valid.
         """
-        self._timeout_s, self._url = timeout_s, url.rstrip("/")
+        self._timeout_s = timeout_s
+        self._url = url.rstrip("/")
         try:
             self._host = urlsplit(url).hostname or ""
             self._client = httpx2.Client(

@@ -16,7 +16,8 @@ from goldbench.retrieval.stopwatch import Stopwatch
 from goldbench.retrieval.system_settings import RRF_DEPTH, RRF_K, HyDESettings, RewriteSettings
 from goldbench.text.injection import delimiter
 
-REWRITE_PROMPT, HYDE_PROMPT = "rewrite-query.v1", "hyde.v1"
+REWRITE_PROMPT = "rewrite-query.v1"
+HYDE_PROMPT = "hyde.v1"
 
 Expand = Callable[[Mapping[str, str]], Mapping[str, Sequence[str]]]
 """Returns for each query id the texts that are searched beside the query, or in its place."""
@@ -39,7 +40,10 @@ class ExpandedRetriever:
             expand: Gives the texts of each query.
             stopwatch: Counts the time of ``expand``.
         """
-        self._settings, self._of, self._expand, self._stopwatch = settings, of, expand, stopwatch
+        self._settings = settings
+        self._of = of
+        self._expand = expand
+        self._stopwatch = stopwatch
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the passages in the system below."""
@@ -75,7 +79,8 @@ def model_rewrites(complete_all: CompleteAll, *, count: int) -> Expand:
     """Return what rewrites each query ``count`` times by the chat model."""
 
     def expand(queries: Mapping[str, str]) -> dict[str, list[str]]:
-        kind, most = rewritten_queries(count), 200 + 150 * count
+        kind = rewritten_queries(count)
+        most = 200 + 150 * count
         requests = [_request(REWRITE_PROMPT, text, kind, most, count=str(count)) for text in queries.values()]
         completed = answers(complete_all, requests)
         return {query_id: list(answer.queries) for query_id, answer in zip(queries, completed, strict=True)}
@@ -115,7 +120,8 @@ def file_rewrites(table: Mapping[str, Sequence[str]], *, source: str) -> Expand:
 
 
 def _request(prompt_id: str, query: str, answer: type[Any], max_tokens: int, **fields: str) -> ChatRequest[Any]:
-    prompt, question = load(prompt_id), readable(query)
+    prompt = load(prompt_id)
+    question = readable(query)
     system, user = prompt.render(query=question, delimiter=delimiter(question), **fields)
     return ChatRequest(
         stage="expand",

@@ -14,7 +14,8 @@ class Fusion:
     """Several systems as one; each is searched for the same number of results: ``depth``, or ``k`` if that is more."""
 
     def __init__(self, settings: RRFSettings | WeightedSettings, *, of: Sequence[Retriever]) -> None:
-        self._settings, self._of = settings, tuple(of)
+        self._settings = settings
+        self._of = tuple(of)
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the passages in every system."""
@@ -75,6 +76,7 @@ def weighted_scores(
 
 def normalised(scores: Mapping[str, float]) -> dict[str, float]:
     """Return the scores of one query from 0 for the lowest to 1 for the best; equal scores are 1 each."""
-    least, most = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+    least = min(scores.values(), default=0.0)
+    most = max(scores.values(), default=0.0)
     span = most - least
     return {doc_id: (score - least) / span if span else 1.0 for doc_id, score in scores.items()}

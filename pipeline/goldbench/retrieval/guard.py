@@ -29,7 +29,9 @@ class GuardedRetriever:
             name: The name of the system.
             advice: What to do if it answers ids that are not passages.
         """
-        self.inner, self.name, self._advice = inner, name, advice
+        self.inner = inner
+        self.name = name
+        self._advice = advice
         self._passages: Collection[str] = ()
         self.listed = self.rising = 0
         """Queries with 2 results or more, and those of them whose scores only rise down the list, as distances do."""
@@ -84,7 +86,8 @@ class GuardedRetriever:
             unknown = [doc_id for doc_id in unknown if not str(doc_id).startswith(self.placeholder)]
         if unknown:
             count = f"{len(unknown):,} of {len(results):,}"
-            first, example = str(unknown[0])[:60], next(iter(self._passages), None)
+            first = str(unknown[0])[:60]
+            example = next(iter(self._passages), None)
             likely = "" if example is None else f"; ids of passages are like {str(example)[:60]!r}"
             raise RetrieverFailed(
                 f"answered {count} ids that are not passages, the first {first!r}{likely}{self._advice}"
@@ -112,7 +115,8 @@ def explained(name: str, when: str) -> Iterator[None]:
         RetrieverFailed: Something inside failed.
         MissingExtra: A package that the system needs is not installed.
     """
-    failure, cause = None, None
+    failure = None
+    cause = None
     try:
         yield
     except MissingExtra:

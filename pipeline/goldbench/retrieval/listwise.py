@@ -47,7 +47,10 @@ class Listwise:
         if settings.step > settings.window:
             problem = f"step {settings.step} is larger than window {settings.window} and would skip passages; lower it"
             raise RetrieverFailed(problem)
-        self._settings, self._of, self._complete_all, self._stopwatch = settings, of, complete_all, stopwatch
+        self._settings = settings
+        self._of = of
+        self._complete_all = complete_all
+        self._stopwatch = stopwatch
         self._passages: Mapping[str, str] = {}
 
     def index(self, passages: Mapping[str, str]) -> None:

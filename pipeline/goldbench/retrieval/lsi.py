@@ -65,8 +65,10 @@ class Space:
     """
 
     def __init__(self, settings: LSISettings, *, tokens: Tokenizer | TokenFiles, stopwatch: Stopwatch) -> None:
-        self._dimensions, self._seed = shared_dimensions(settings), settings.seed
-        self._tokens, self._stopwatch = tokens, stopwatch
+        self._dimensions = shared_dimensions(settings)
+        self._seed = settings.seed
+        self._tokens = tokens
+        self._stopwatch = stopwatch
         self._passages: Mapping[str, str] | None = None
         self._fitted: LsiModel | None = None
         self._took = Took(0.0, {})
@@ -85,7 +87,9 @@ class Space:
             del counts  # as large as the weights, which are all that is needed from here on
             columns = _singular_vectors(weights, self._dimensions, self._seed)
             fitted = LsiModel(in_tie_order(passages), weights @ columns, Axes(tfidf, columns))
-        self._passages, self._fitted, self._took = passages, fitted, took()
+        self._passages = passages
+        self._fitted = fitted
+        self._took = took()
         return fitted
 
     def forget(self) -> None:
@@ -121,7 +125,8 @@ class LSI:
     """
 
     def __init__(self, settings: LSISettings, space: Space) -> None:
-        self._settings, self._space = settings, space
+        self._settings = settings
+        self._space = space
         self._index = VectorIndex(settings)
         self._axes: Axes | None = None
         self._indexed: frozenset[str] = frozenset()
@@ -132,7 +137,8 @@ class LSI:
         fitted = self._space.fit(passages)
         ids, rows = self._known(fitted.ids, fitted.rows)
         self._index.index(ids, rows)
-        self._axes, self._indexed = fitted.axes, frozenset(ids)
+        self._axes = fitted.axes
+        self._indexed = frozenset(ids)
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with their cosine, best first; none without a known term."""
@@ -184,6 +190,7 @@ def _orthonormal(columns: Rows) -> Rows:
         block = columns[start : start + _BLOCK].astype(np.float64)
         products += block.T @ block
     squares, turn = linalg.eigh(products)
-    squares, turn = squares[::-1], turn[:, ::-1]
+    squares = squares[::-1]
+    turn = turn[:, ::-1]
     clear = squares > _BLURRED * squares[0]
     return np.asarray(columns @ (turn[:, clear] / np.sqrt(squares[clear])).astype(np.float32))

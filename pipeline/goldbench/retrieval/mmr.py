@@ -49,7 +49,10 @@ class MMR:
             by: The system whose vectors compare passages; None compares them by TF-IDF of words.
             cosine: Whether the scores of ``of`` are cosines.
         """
-        self._settings, self._of, self._by, self._cosine = settings, of, by, cosine
+        self._settings = settings
+        self._of = of
+        self._by = by
+        self._cosine = cosine
         self._positions: dict[str, int] = {}
         self._weights: sparse.csr_matrix | None = None
 
@@ -70,7 +73,8 @@ class MMR:
 
     def _chosen(self, scores: Mapping[str, float]) -> list[str]:
         depth = self._settings.depth
-        head, rest = list(scores)[:depth], list(scores)[depth:]
+        head = list(scores)[:depth]
+        rest = list(scores)[depth:]
         if len(head) < 2:
             return [*head, *rest]
         relevance = {doc_id: scores[doc_id] for doc_id in head}

@@ -30,7 +30,8 @@ _LONG = 20_000
 """Postings of a term from which it may be quicker to leave them out than to add them."""
 _FEW = 100
 """Passages that are quicker to score exactly than to compare with the best once more."""
-_FEW_A_TERM, _FEW_A_RESULT = 8_000, 1_000
+_FEW_A_TERM = 8_000
+_FEW_A_RESULT = 1_000
 """All postings of a query are added if it has at most this many per term; the second number: per term and result."""
 
 
@@ -101,13 +102,15 @@ def _numbered(texts: Iterable[Sequence[str]]) -> tuple[dict[str, int], sparse.cs
     """Return the number of each term, and a matrix with a row for each text and a 1 for each of its terms."""
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
-    terms, ends = array("i"), array("q", [0])
+    terms = array("i")
+    ends = array("q", [0])
     for text in texts:
         terms.extend(map(numbers.__getitem__, text))
         ends.append(len(terms))
     ones = np.ones(len(terms), np.int32)
     shape = (len(ends) - 1, len(numbers))
-    columns, rows = np.frombuffer(terms, np.int32), np.frombuffer(ends, np.int64)
+    columns = np.frombuffer(terms, np.int32)
+    rows = np.frombuffer(ends, np.int64)
     return dict(numbers), sparse.csr_matrix((ones, columns, rows), shape=shape)
 
 
@@ -154,7 +157,8 @@ class Postings:
             scores += self._looked_up(ordered[done], candidates)
             done += 1
             hopeful = np.flatnonzero(scores >= least - left[done])
-            candidates, scores = candidates.take(hopeful), scores.take(hopeful)
+            candidates = candidates.take(hopeful)
+            scores = scores.take(hopeful)
         exact = np.zeros(len(candidates))
         for term in terms:  # in the order of the query, whose sum does not depend on what was left out
             exact += self._looked_up(term, candidates)

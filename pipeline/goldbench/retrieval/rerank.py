@@ -35,7 +35,10 @@ class Reranker:
             rate_all: Rates passages.
             stopwatch: Counts the time of the model as ``rerank``.
         """
-        self._depth, self._of, self._rate_all, self._stopwatch = settings.depth, of, rate_all, stopwatch
+        self._depth = settings.depth
+        self._of = of
+        self._rate_all = rate_all
+        self._stopwatch = stopwatch
         self._passages: Mapping[str, str] = {}
 
     def index(self, passages: Mapping[str, str]) -> None:

@@ -17,7 +17,8 @@ from goldbench.measures.ranks.order import best, in_tie_order
 from goldbench.retrieval.endpoint import Endpoint
 from goldbench.retrieval.system_settings import SearchServerSettings
 
-_BULK_BYTES, _BULK_ROWS = 5 * 2**20, 2_000
+_BULK_BYTES = 5 * 2**20
+_BULK_ROWS = 2_000
 """Limit a bulk request, in bytes and in passages; the next passage begins another request."""
 _ROWS = "application/x-ndjson"
 _SEARCHES = 64
@@ -78,7 +79,8 @@ class SearchServer:
 
     def _drop(self) -> None:
         if self._index is not None:
-            index, self._index = self._index, None
+            index = self._index
+            self._index = None
             self._server.send("DELETE", f"/{index}")
 
     def _described(self) -> dict[str, Any]:
@@ -119,14 +121,16 @@ def _bulks(rows: Iterator[tuple[int, str]]) -> Iterator[tuple[int, bytes]]:
 
     A passage is named by its place, because its id may be longer than the 512 bytes that a server takes.
     """
-    body, count = bytearray(), 0
+    body = bytearray()
+    count = 0
     for position, text in rows:
         body += json.dumps({"index": {"_id": str(position)}}).encode() + b"\n"
         body += json.dumps({"text": text, "place": position}).encode() + b"\n"
         count += 1
         if len(body) >= _BULK_BYTES or count >= _BULK_ROWS:
             yield count, bytes(body)
-            body, count = bytearray(), 0
+            body = bytearray()
+            count = 0
     if body:
         yield count, bytes(body)
 

@@ -36,7 +36,8 @@ class SentenceTransformersEncoder:
             MissingExtra: The package is not installed.
             RetrieverFailed: The model cannot be found or loaded.
         """
-        self._settings, self._model = settings, _loaded("SentenceTransformer", settings.model)
+        self._settings = settings
+        self._model = _loaded("SentenceTransformer", settings.model)
 
     def passages(self, texts: Mapping[str, str]) -> Rows:
         """Return one row per passage, in order."""

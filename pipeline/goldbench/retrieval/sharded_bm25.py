@@ -73,7 +73,9 @@ class ShardedBM25:
     """
 
     def __init__(self, settings: BM25Settings, *, nodes: Cluster, worth_a_part: int = _WORTH_A_PART) -> None:
-        self._settings, self._nodes, self._worth_a_part = settings, nodes, worth_a_part
+        self._settings = settings
+        self._nodes = nodes
+        self._worth_a_part = worth_a_part
         self._tokens = tokenizer(settings.analyzer, language=settings.language)
         self._passages: Mapping[str, str] = {}
         self._ids: list[str] = []
@@ -83,7 +85,8 @@ class ShardedBM25:
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
         self.close()
-        self._passages, self._ids = passages, in_tie_order(passages)
+        self._passages = passages
+        self._ids = in_tie_order(passages)
         count = max(1, min(self._nodes.processors, len(passages) // self._worth_a_part))
         self._bounds = [len(passages) * number // count for number in range(count + 1)]
         self._answers(None)
@@ -142,7 +145,8 @@ class ShardedBM25:
             size += len(texts[-1])
             if size > _CHARACTERS_AT_ONCE:
                 yield texts
-                texts, size = [], 0
+                texts = []
+                size = 0
         yield texts
 
     def _merged(self, best: Sequence[tuple[Integers, Floats]], k: int) -> dict[str, float]:

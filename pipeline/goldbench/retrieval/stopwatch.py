@@ -36,7 +36,8 @@ class Stopwatch:
 
     def started(self) -> Callable[[], Took]:
         """Start to time some work; return the function that tells what it took, remembered work included."""
-        before, start = dict(self.seconds), time.perf_counter()
+        before = dict(self.seconds)
+        start = time.perf_counter()
 
         def took() -> Took:
             wall = time.perf_counter() - start

@@ -52,7 +52,9 @@ class TfIdf:
             texts: The terms of each query, with repetitions.
             precision: The type of the weights.
         """
-        ends, numbers, weights = [0], list[int](), [np.empty(0)]
+        ends = [0]
+        numbers = list[int]()
+        weights = [np.empty(0)]
         for terms in texts:
             counts = Counter(self._vocabulary[term] for term in terms if term in self._vocabulary)
             row = _damped(np.array(list(counts.values()), np.int32)) * self._rarity[list(counts)]

@@ -26,7 +26,8 @@ class Tokenizer:
     """
 
     def __init__(self, words: Callable[[str], list[str]], terms_of: Callable[[str], list[str]] | None = None) -> None:
-        self.words, self.terms_of = words, terms_of
+        self.words = words
+        self.terms_of = terms_of
         self._remembered = lru_cache(maxsize=_WORDS_KNOWN)(terms_of) if terms_of else None
 
     def __call__(self, text: str) -> list[str]:

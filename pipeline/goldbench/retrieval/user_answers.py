@@ -61,7 +61,8 @@ def _read(item: Any, returns: Returns) -> UserResult:  # noqa: ANN401
         return _read(_plain(item[0]), returns)._replace(score=_score(item[1]))
     if isinstance(item, Mapping):
         text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
-        ids, score = _ids(item), item.get("score")
+        ids = _ids(item)
+        score = item.get("score")
     else:
         node = getattr(item, "node", item)
         text = getattr(node, "page_content", None) if hasattr(node, "page_content") else getattr(node, "text", None)

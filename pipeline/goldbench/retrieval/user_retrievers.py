@@ -48,7 +48,9 @@ class UserRetriever:
             find_text: Finds the passage that a text is; None to compare texts with every passage.
             quotes_errors: Whether the messages of its errors are shown, which may quote a text or a key.
         """
-        self._function, self._timeout_s, self._returns = function, timeout_s, returns
+        self._function = function
+        self._timeout_s = timeout_s
+        self._returns = returns
         self._find_text = find_text
         self._passages: Mapping[str, str] = {}
         self._thread = CallThread(quotes_errors=quotes_errors)
@@ -103,7 +105,8 @@ class UserIndex:
     """An object with ``index`` and ``search``; its search may take ``timeout_s`` seconds for each query."""
 
     def __init__(self, retriever: Any, *, timeout_s: float) -> None:  # noqa: ANN401  of the user
-        self._retriever, self._timeout_s = retriever, timeout_s
+        self._retriever = retriever
+        self._timeout_s = timeout_s
         self._thread = CallThread()
 
     def index(self, passages: Mapping[str, str]) -> None:

@@ -37,7 +37,8 @@ class FileEncoder:
         Raises:
             RetrieverFailed: Their vectors have different sizes.
         """
-        self._passages, self._queries = passages, queries
+        self._passages = passages
+        self._queries = queries
         sizes = passages.rows.shape[1], queries.rows.shape[1]
         if sizes[0] != sizes[1]:
             problem = f"vectors of {sizes[0]} numbers in {passages.source}, of {sizes[1]} in {queries.source}"

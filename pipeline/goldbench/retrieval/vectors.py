@@ -170,7 +170,8 @@ def _products(rows: Rows, positions: npt.NDArray[np.int64], query: Rows) -> npt.
 
 def _graph(rows: Rows, settings: Vectors, faiss: Any) -> Any:  # noqa: ANN401  an index of a library without types
     graph = faiss.IndexHNSWFlat(rows.shape[1], settings.M, faiss.METRIC_INNER_PRODUCT)
-    graph.hnsw.efConstruction, graph.hnsw.efSearch = settings.efConstruction, settings.efSearch
+    graph.hnsw.efConstruction = settings.efConstruction
+    graph.hnsw.efSearch = settings.efSearch
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)  # with several threads the graph differs every time
     try:

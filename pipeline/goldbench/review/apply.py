@@ -69,7 +69,8 @@ def apply_review(
         InputError: The folder is not that of a build, or has no ledger.
         OutputError: The target holds something else or cannot be written.
     """
-    home, target = GoldFolder(folder), folder if out is None or _same(out, folder) else out
+    home = GoldFolder(folder)
+    target = folder if out is None or _same(out, folder) else out
     manifest = home.manifest()
     policy = ReplacePolicy({}, manifest.config_sha256, graded=True, reviewed=True)
     if target is not folder:

@@ -15,7 +15,9 @@ from goldbench.review.meanings import next_version
 from goldbench.review.people import Grades, ReviewedSet, lineage
 from goldbench.review.unreviewed import UnreviewedSet
 
-REJECTED, BAD, UNANSWERED = "rejected", "bad-query", "unanswered"
+REJECTED = "rejected"
+BAD = "bad-query"
+UNANSWERED = "unanswered"
 _VERDICTS = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY}
 
 
@@ -59,7 +61,8 @@ def decide(start: UnreviewedSet, reviewed: ReviewedSet, *, reject_bad: bool) -> 
     decided_set = DecidedSet([], {}, {}, [])
     query_ids = {query.query_id for query in start.queries}
     for position, original in enumerate(start.queries):
-        query, earlier = original, list(before.get(original.query_id, ()))
+        query = original
+        earlier = list(before.get(original.query_id, ()))
         while (edit := edits.get(query.query_id)) is not None and _wording(edit) != query.alone:
             if _rejected(last, query):
                 break

@@ -65,7 +65,8 @@ def export_ledger(folder: Path, ledger: str | None, out: Path) -> list[Path]:
 
 def _exchange(reviewed: ReviewedSet, *, with_model_labels: bool, wanted: int) -> Exchange:
     """Return what can be exported of the queries and chunks that are in the set now; see `export`."""
-    material, state = reviewed.material, reviewed.state
+    material = reviewed.material
+    state = reviewed.state
     now = current_ids(material)
     adjudications = {pair: state.adjudication(pair) for pair in state.adjudicated() if pair[0] in now}
     grades = material.grades() if with_model_labels else {}

@@ -41,7 +41,8 @@ TOO_FAST_MS = 700
 Value = TypeVar("Value")
 
 _GRADES = len(Relevance)
-_SAMPLE, _ERRORS = "Random sample", "Likely judge errors"
+_SAMPLE = "Random sample"
+_ERRORS = "Likely judge errors"
 
 _KAPPAS: dict[str, Callable[[Floats], Floats]] = {
     "kappa": kappa.cohen_kappa,
@@ -58,7 +59,8 @@ def report(reviewed: ReviewedSet, *, resamples: int = RESAMPLES, seed: int = 0) 
         resamples: Resamples of the queries for the intervals, at least 100.
         seed: Seed of the resamples, not negative.
     """
-    state, material = reviewed.state, reviewed.material
+    state = reviewed.state
+    material = reviewed.material
     now = current_ids(material)
     reviews = [each.model_copy(update={"query_id": now.get(each.query_id, each.query_id)}) for each in state.reviews()]
     present = [review for review in reviews if review.query_id in material.queries]
@@ -146,7 +148,8 @@ def figures_of(
     query_ids, counts = kappa.query_tables(people, judge, highest=highest)
     if not query_ids:
         return None
-    tables, squares = counts, None
+    tables = counts
+    squares = None
     if weights is not None:
         _, tables = kappa.query_tables(people, judge, highest=highest, weights=weights, power=1)
         _, squares = kappa.query_tables(people, judge, highest=highest, weights=weights, power=2)
@@ -295,7 +298,8 @@ def _rubric_change(reviewed: ReviewedSet) -> RubricChange | None:
 
 
 def _not_applied(stray: Stray) -> NotApplied:
-    event, passage = stray.event, stray.passage
+    event = stray.event
+    passage = stray.passage
     return NotApplied(
         kind=event.kind.value,
         annotator=event.annotator,

@@ -70,7 +70,8 @@ def _native(
     path: Path, before: Iterable[Event], material: ReviewableSet, ledger: Ledger
 ) -> tuple[list[Event], Meanings]:
     """Return the events of a file and what their ids mean, checked against the data set and the events before them."""
-    queries, known = current_ids(material), {event.client_id: event for event in before}
+    queries = current_ids(material)
+    known = {event.client_id: event for event in before}
     texts, lines = ledger_lines.read(path, data_sha=ledger.data_sha)
     try:
         meanings = Meanings.from_rows(texts)
@@ -99,7 +100,9 @@ def _judgments(
         material: The set.
         at: The time of the judgments.
     """
-    state, queries, known = fold(before[1]), current_ids(material), {event.client_id for event in before[0]}
+    state = fold(before[1])
+    queries = current_ids(material)
+    known = {event.client_id for event in before[0]}
     events: list[Event] = []
     seen: dict[tuple[str, ...], int] = {}
     for judgment in givens:

@@ -302,7 +302,8 @@ class Ledger:
 
 def is_same_act(event: Event, earlier: Event) -> bool:
     """Return whether two events with one client id are stored as the same act."""
-    row, other_row = _row(event), _row(earlier)
+    row = _row(event)
+    other_row = _row(earlier)
     return all(row[key] == other_row[key] for key in _ACT_FIELDS)
 
 

@@ -191,7 +191,8 @@ class Guard:
 
     def _refuse_foreign(self, request: HTTPConnection) -> JSONResponse | None:
         """Refuse a request of another page, above all a post that it could send without a preflight."""
-        headers, method = request.headers, request.scope["method"]
+        headers = request.headers
+        method = request.scope["method"]
         host = headers.get("host", "").lower()
         if not self._door.has_name(host):
             return _refuse(421, "this server does not have that name")

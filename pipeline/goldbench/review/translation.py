@@ -77,7 +77,9 @@ def is_about(events: Iterable[Event], data_sha: str) -> bool:
 
 class _Translator:
     def __init__(self, events: Sequence[Event], known: Meanings, own: SetMeanings) -> None:
-        self.events, self.known, self.own = events, known, own
+        self.events = events
+        self.known = known
+        self.own = own
         self.raw = fold(map(self._by_text, events))
         self.passages = self._same_passages()
         self.queries = _Wordings(own, self._foreign_edits(), self.raw)
@@ -146,7 +148,8 @@ class _Translator:
         return event.model_copy(update={"query_id": query_id, "chunk_id": chunk_id if event.chunk_id else None})
 
     def _pair(self, event: Event) -> Pair:
-        query_meaning, judged = self._query(event), self._passage(event)
+        query_meaning = self._query(event)
+        judged = self._passage(event)
         query_id = query_meaning.digest.hex() if query_meaning else f"{event.data_sha} {event.query_id}"
         return query_id, judged.digest.hex() if judged else f"{event.data_sha} {event.chunk_id}"
 
@@ -209,7 +212,8 @@ class _Translator:
         finder = EvidenceFinder(self.own.passages()) if relevant else None
         moved: dict[Pair, str] = {}
         for pair in relevant:
-            passage, query = self._passage(lost[pair]), self._query(lost[pair])
+            passage = self._passage(lost[pair])
+            query = self._query(lost[pair])
             if finder is not None and passage is not None and query is not None:
                 chunk_id = finder.of(passage, query, self._quotes(pair))
                 if chunk_id is not None:

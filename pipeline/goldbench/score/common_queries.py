@@ -89,7 +89,8 @@ def coverage_line(baseline: Baseline, gold: Gold) -> str:
         baseline: The baseline as far as it is compared.
         gold: The judgments.
     """
-    common, every = len(baseline.query_ids), len(gold.qrels)
+    common = len(baseline.query_ids)
+    every = len(gold.qrels)
     return (
         f"{common:,} of {queries(every)} are as in the baseline, which had {baseline.gold.queries:,}; "
         "only they are compared with it"

@@ -89,7 +89,8 @@ def allowed_drops(demands: Sequence[str], baseline: Baseline, only: Sequence[str
         UnknownMeasure: A text names an unknown measure.
         InputError: The baseline names a measure in another way than goldbench writes it.
     """
-    everything, single = DEFAULT_DROP, dict[str, Drop]()
+    everything = DEFAULT_DROP
+    single = dict[str, Drop]()
     for text in demands:
         name, drop = parse_drop(text)
         if name is None:

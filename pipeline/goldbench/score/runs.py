@@ -96,7 +96,8 @@ class Gold:
 
         These are its near-duplicates: a retriever that finds one of them instead lacks nothing.
         """
-        needs, others = self.needs(), dict[str, list[str]]()
+        needs = self.needs()
+        others = dict[str, list[str]]()
         for query_id, needed in needs.items():
             grades = self.qrels[query_id]
             others[query_id] = sorted(grade for grade in grades if grades[grade] >= self.level and grade not in needed)
@@ -422,7 +423,8 @@ def top_documents(
             results = results_of_rows(rows.filter(rows["query"].is_in(in_utf8(wanted))))
     top_of_queries: dict[str, list[RetrievedDocument]] = {}
     for query_id in (query_id for query_id in results if query_id in wanted):
-        documents, judged = results[query_id], gold.qrels[query_id]
+        documents = results[query_id]
+        judged = gold.qrels[query_id]
         top = best(single_precision(documents) if scores == "float32" else documents, depth)
         top_of_queries[query_id] = [
             RetrievedDocument(

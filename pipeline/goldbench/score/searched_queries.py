@@ -28,7 +28,8 @@ def conversations(gold: Gold) -> dict[str, AskedQuery]:
         InputError: A turn is not an object with a question.
     """
     members = gold.members()
-    turns, alone = members.get("history", {}), members.get("standalone", {})
+    turns = members.get("history", {})
+    alone = members.get("standalone", {})
     if not turns and not alone:
         return {}
     texts = {**gold.queries(), **members.get("unanswerable", {})}
@@ -72,7 +73,8 @@ def texts_to_search(gold: Gold, conversation: Conversation = "last") -> tuple[di
     Raises:
         InputError: There are none, or a conversation has no stand-alone form, which was asked for.
     """
-    queries, corpus = gold.queries(), gold.corpus()
+    queries = gold.queries()
+    corpus = gold.corpus()
     if not queries and not gold.qrels:
         raise InputError(str(gold.path), f"{holds_no_query(gold.path)}: there is nothing to retrieve for")
     lacks_queries = not queries or (bool(gold.qrels) and gold.qrels.keys().isdisjoint(queries))

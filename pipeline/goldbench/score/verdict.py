@@ -33,7 +33,8 @@ _OF_USERS = ": " + shell_command("build", "DOCUMENTS", queries_from="FILE", out=
 _ORDERED = {FitnessLevel.RANKS, FitnessLevel.SEPARATES, FitnessLevel.REGRESSIONS}
 """Levels whose sentence tells something about the order of systems."""
 
-_MOST_NAMES, _LONGEST = 3, 40
+_MOST_NAMES = 3
+_LONGEST = 40
 """Limits the systems that an improvement names, and the characters of a name."""
 
 
@@ -186,10 +187,8 @@ def _by_people(case: Case) -> str:
 
 
 def _doubt(fitness: Fitness) -> str:
-    least, chance = (
-        _percent(ENOUGH_CHANCE),
-        f"the chance that their order is right is {_percent(fitness.chance or 0.0)}",
-    )
+    least = _percent(ENOUGH_CHANCE)
+    chance = f"the chance that their order is right is {_percent(fitness.chance or 0.0)}"
     chance = f"{chance}, and {least} is needed"
     if fitness.more or fitness.systems < 2:
         return chance
@@ -249,7 +248,8 @@ def _judge_the_rest(case: Case) -> tuple[float, str]:
 
 
 def _ask_people(fitness: Fitness, case: Case) -> Iterator[tuple[float, str]]:
-    makers, ranking = case.makers, case.ranking
+    makers = case.makers
+    ranking = case.ranking
     if case.leaves_people_out:
         command = _command(makers, "score", calibrated="", run="NAME=FILE")
         yield 0.0, f"use the judgments of people so far{command}"

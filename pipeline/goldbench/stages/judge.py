@@ -32,7 +32,8 @@ SHORTEST_QUOTE = 3
 YES_NO = "grade-yes-no.v1"
 """The prompt of the judge by yes or no."""
 
-_ONE_ANSWER, _MANY_ANSWER = 400, 180
+_ONE_ANSWER = 400
+_MANY_ANSWER = 180
 """Most tokens of a reply, and tokens added for each of several passages."""
 
 
@@ -109,7 +110,8 @@ class _Assessor:
 
     def _judgment(self, pair: Pair, answer: _Said, *, capped: bool) -> Judgment:
         """Return the judgment of a reply, with the quote in the passage's own words."""
-        reply, quote = answer.reply, quoted(answer.reply.evidence, pair.passage)
+        reply = answer.reply
+        quote = quoted(answer.reply.evidence, pair.passage)
         grade = Relevance(reply.grade)
         return Judgment(
             query_id=pair.query_id,

@@ -58,7 +58,8 @@ def successors(earlier: Iterable[KnownPassage], later: Iterable[KnownPassage]) -
         earlier: The chunks of the earlier corpus, in the order of the text.
         later: The chunks of the later corpus, in the order of the text.
     """
-    before, now = list(earlier), _ChunkIndex()
+    before = list(earlier)
+    now = _ChunkIndex()
     for passage in later:
         now.add(passage)
     kinship = _Kinship(before, now)

@@ -96,7 +96,8 @@ def noisy_text(text: str, noise: Noise, draws: Draws, *, language: str | None) -
 
 def _parts(text: str) -> list[str]:
     """Return words and what stands between them, in turn; the words have odd places."""
-    parts, end = [], 0
+    parts = []
+    end = 0
     for word in _WORD.finditer(text):
         parts += [text[end : word.start()], word.group()]
         end = word.end()
@@ -106,7 +107,8 @@ def _parts(text: str) -> list[str]:
 def _changeable(parts: Sequence[str]) -> list[int]:
     """Return the places of the words that may be changed: none that carries a number, a name or a quotation."""
     quoted = _quoted("".join(parts))
-    changeable, start = [], 0
+    changeable = []
+    start = 0
     for position, part in enumerate(parts):
         end = start + len(part)
         if position % 2 and _is_word(part) and not any(first < end and start < last for first, last in quoted):
@@ -121,7 +123,8 @@ def _quoted(text: str) -> list[tuple[int, int]]:
     unclosed: set[str] = set()
     mark = _OPENS.search(text)
     while mark:
-        closing, end = _CLOSES[mark[0]], mark.end()
+        closing = _CLOSES[mark[0]]
+        end = mark.end()
         if mark[0] not in unclosed:
             ends = [position for sign in closing if (position := text.find(sign, end)) >= 0]
             if ends:

@@ -23,7 +23,8 @@ SHARED_BY = 50
 """Largest cluster whose members all share a grade. In a larger one only members that are in the pool anyway get it:
 boilerplate that stands in a collection ten thousand times would otherwise fill the judgments of every query."""
 
-REACHED_WITHIN, SOUGHT_WITHIN = 20, 100
+REACHED_WITHIN = 20
+SOUGHT_WITHIN = 100
 """A source is reached by a retriever that has it in its top 20, unreachable if no retriever has it in its top 100."""
 
 _LANGUAGE_SAMPLE = 200

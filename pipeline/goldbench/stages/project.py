@@ -103,7 +103,8 @@ def project(relevance: TextRelevance, cuts: Mapping[str, Cuts]) -> Projection | 
     if source is None:
         return "none of its relevant passages is in a chunk"
     others = [rests_on[position] for position in sorted(rests_on) if rests_on[position] not in own]
-    needed, derived = _needed(relevance.query, cuts, grades), _derived(relevance.passages, cuts, grades)
+    needed = _needed(relevance.query, cuts, grades)
+    derived = _derived(relevance.passages, cuts, grades)
     return Projection(grades, source, (*own, *others), lost, needed, derived)
 
 

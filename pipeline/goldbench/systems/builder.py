@@ -192,7 +192,8 @@ def _run(settings: s.RunSettings, _: BuildContext) -> Retriever:
 def _function(settings: s.PythonSettings, name: str, context: BuildContext) -> Retriever:
     folders = [*([context.folder] if context.folder else []), Path.cwd()]
     function = imported_function(settings.function, folders=folders)
-    timeout_s, returns = settings.timeout_seconds, settings.returns
+    timeout_s = settings.timeout_seconds
+    returns = settings.returns
     return UserRetriever(function, name=name, timeout_s=timeout_s, returns=returns, quotes_errors=False)
 
 

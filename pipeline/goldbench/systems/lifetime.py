@@ -43,7 +43,8 @@ class Systems:
         folder: Path | None,
         engine: Engine,
     ) -> None:
-        self.names, self.settings = tuple(names), settings
+        self.names = tuple(names)
+        self.settings = settings
         self._context = BuildContext(part=self._part, settings=settings, models=models, folder=folder, engine=engine)
         self.stopwatch = self._context.stopwatch
         self._parts: dict[str, SystemPart] = {}
@@ -70,7 +71,8 @@ class Systems:
 
     def destinations(self) -> list[str]:
         """Return the addresses to which searching with these systems may send texts."""
-        models, engine = self._context.models, self._context.engine
+        models = self._context.models
+        engine = self._context.engine
         config = models.config.model_copy(update={"machines": Machines(engine=engine)})
         used = [self.settings[name] for name in reached(self.names, self.settings)]
         return destinations(config, used, replay=models.replay)

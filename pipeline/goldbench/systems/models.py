@@ -38,7 +38,9 @@ class Models:
             answers: The file of the store; None keeps no answers.
             replay: Whether models are answered from the store alone.
         """
-        self._config, self._answers, self.replay = config, answers, replay
+        self._config = config
+        self._answers = answers
+        self.replay = replay
         self._stack = contextlib.ExitStack()
         self._portal: Any = None
         self._store: AnswerStore | None = None

@@ -34,7 +34,8 @@ class SystemPart(GuardedRetriever):
         self._indexed = None
         took = self._stopwatch.started()
         super().index(passages)
-        self._indexed, self._indexing = passages, took()
+        self._indexed = passages
+        self._indexing = took()
 
     def passage_vectors(self, ids: Sequence[str]) -> Any:  # noqa: ANN401  an array of numpy's
         """Return the vectors of some passages; only a system that has vectors is asked for them."""
@@ -45,7 +46,8 @@ class WithoutPlaceholders:
     """A part whose answers hold passages only, because another system that fuses or reranks them needs their texts."""
 
     def __init__(self, part: SystemPart, placeholder: str) -> None:
-        self._part, self._placeholder = part, placeholder
+        self._part = part
+        self._placeholder = placeholder
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the passages."""
@@ -63,7 +65,8 @@ class SharedEncoder:
     """An encoder of several systems: the passages of a corpus become vectors once."""
 
     def __init__(self, inner: Encoder, *, stopwatch: Stopwatch) -> None:
-        self._inner, self._stopwatch = inner, stopwatch
+        self._inner = inner
+        self._stopwatch = stopwatch
         self._texts: Mapping[str, str] | None = None
         self._rows: Any = None
         self._seconds = 0.0
@@ -76,7 +79,8 @@ class SharedEncoder:
         self._texts = None
         took = self._stopwatch.started()
         self._rows = self._inner.passages(texts)
-        self._texts, self._seconds = texts, took().total
+        self._texts = texts
+        self._seconds = took().total
         return self._rows
 
     def queries(self, texts: Mapping[str, str]) -> Any:  # noqa: ANN401  an array of numpy's

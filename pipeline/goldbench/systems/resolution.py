@@ -80,7 +80,8 @@ def resolve(
 def references(settings: object) -> tuple[str, ...]:
     """Return the names of the systems that a system is made of, from its settings or its table."""
     table = settings if isinstance(settings, Mapping) else {key: getattr(settings, key, None) for key in ("of", "by")}
-    of, by = table.get("of"), table.get("by")
+    of = table.get("of")
+    by = table.get("by")
     several = [of] if isinstance(of, str) else of if isinstance(of, list | tuple) else []
     return tuple(name for name in (*several, by) if isinstance(name, str) and name)
 
@@ -105,7 +106,8 @@ def _settings(
     elif isinstance(description, Mapping):
         table = {**({"kind": PRESETS[name].kind} if name in PRESETS else {}), **description}
     else:
-        table, folder = PRESETS[name].model_dump(by_alias=True) if name in PRESETS else _address(name), None
+        table = PRESETS[name].model_dump(by_alias=True) if name in PRESETS else _address(name)
+        folder = None
     if not table and description is None:
         raise _Wrong(_unknown(name, known))
     path = f"systems.{_shown(name)}"
@@ -136,7 +138,8 @@ def _unknown(name: str, known: Iterable[str]) -> str:
 def _address(name: str) -> dict[str, Any]:
     """Return the table of a system whose name is its address, or an empty one."""
     if match := _SEARCH_SERVER.match(name):
-        kind, secure = match[1].lower(), match[2] in {"s", "+https"}
+        kind = match[1].lower()
+        secure = match[2] in {"s", "+https"}
         try:
             netloc = urlsplit(name).netloc
         except ValueError:

@@ -16,7 +16,8 @@ Conversation = Literal["last", "standalone", "joined"]
 """What a retriever searches with for the last question of a conversation: that question as it was asked, its
 stand-alone form, or all turns and answers, a line each, the question last."""
 
-_PERSON, _ASSISTANT = "Person", "Assistant"
+_PERSON = "Person"
+_ASSISTANT = "Assistant"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ _WORD_MARKS = "\u200b\u0f0b\u1361"  # zero-width space, Tibetan tsheg, Ethiopic 
 
 _JOINERS = "\u200d\u0e40-\u0e44\u0ec0-\u0ec4\ud800-\udbff"  # join what follows: ZWJ, Thai and Lao vowels
 _EXTENDERS = "\u200d\u0e33\u0eb3\u1160-\u11ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\udc00-\udfff"
-_BMP, _BEYOND = "[\\x00-,.-\uffff]", "[\U00010000-\U0010ffff]"
+_BMP = "[\\x00-,.-\uffff]"
+_BEYOND = "[\U00010000-\U0010ffff]"
 _VIRAMA = 9  # canonical combining class of signs that join consonants
 _FLAG = "\U0001f1e6-\U0001f1ff"
 
@@ -55,7 +56,8 @@ def _graphemes() -> tuple[re.Pattern[str], str]:
     """
     marks = [chr(code) for code in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)) if _is_mark(chr(code))]
     viramas = [mark for mark in marks if unicodedata.combining(mark) == _VIRAMA]
-    extenders, joiners = _classes(marks, _EXTENDERS), _classes(viramas, _JOINERS)
+    extenders = _classes(marks, _EXTENDERS)
+    joiners = _classes(viramas, _JOINERS)
     after = "".join(f"(?<!{joiner})" for joiner in joiners)
     before = "".join(f"(?!{extender})" for extender in extenders)
     # Everything beyond the first plane counts as composed here: one range is looked up fast, 400 ranges are not.

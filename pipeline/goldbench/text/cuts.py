@@ -69,7 +69,8 @@ def prepare_alone() -> None:
     Other code of the process would find these packages empty. If they are laid out in another way than expected, they
     are imported as a whole.
     """
-    package, documents = ModuleType(_PACKAGE), ModuleType("langchain_core.documents")
+    package = ModuleType(_PACKAGE)
+    documents = ModuleType("langchain_core.documents")
     spec = PathFinder.find_spec(_PACKAGE)
     package.__path__ = list(spec.submodule_search_locations or ()) if spec else []
     documents.__dict__.update(BaseDocumentTransformer=type("BaseDocumentTransformer", (ABC,), {}), Document=object)

@@ -39,6 +39,7 @@ def deixis(text: str, language: str | None) -> str | None:
 
 @lru_cache(maxsize=32)
 def _compiled(language: str) -> tuple[regex.Pattern[str], ...]:
-    names, patterns = table("deixis")["names"], table("deixis")["patterns"].get(language, ())
+    names = table("deixis")["names"]
+    patterns = table("deixis")["patterns"].get(language, ())
     whole = (_NAME.sub(lambda name: str(names[name[1]]), pattern) for pattern in patterns)
     return tuple(regex.compile(pattern, regex.IGNORECASE) for pattern in whole)

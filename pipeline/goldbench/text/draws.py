@@ -62,7 +62,8 @@ class Draws:
         Source: inversion of the distribution function by sequential search (Devroye 1986, X.3.3).
         """
         left = self.uniform(purpose)
-        probability, number = math.exp(-mean), 0
+        probability = math.exp(-mean)
+        number = 0
         while left > probability and number < 10 * mean + 20:
             left -= probability
             number += 1

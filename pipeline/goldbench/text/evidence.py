@@ -22,16 +22,19 @@ _SHORTEST_CHANGED = 12
 _WHOLE_TEXT = 20_000
 """Characters of a text beyond which it is compared only around unchanged pieces of the quotation."""
 
-_PIECE, _PLACES = 8, 64
+_PIECE = 8
+_PLACES = 64
 """Characters of an unchanged piece, and most places that are compared."""
 _CLUSTER = regex.compile(r"\X")
 _IGNORED = regex.compile(r"[\s\p{Cf}\p{Cc}*_`\\]")  # white space, invisible marks, Markdown emphasis
 _QUOTE = regex.compile("[\"'`´‘’‚‛“”„‟‹›«»「」『』〝〞〟＂＇]")
 _DASH = regex.compile(r"[\p{Pd}−‐⁃]")
 _WORDLIKE = regex.compile(r"[\p{L}\p{N}]")
-_SURROUNDINGS, _FEWEST_AROUND = 200, 20
+_SURROUNDINGS = 200
+_FEWEST_AROUND = 20
 """Characters on each side of a quotation that are compared, and the fewest that tell its place among several."""
-_LONGEST_WITH_NUMBERS, _GAP = 500, r"[^\p{L}\p{N}]{0,9}"
+_LONGEST_WITH_NUMBERS = 500
+_GAP = r"[^\p{L}\p{N}]{0,9}"
 """Characters of a quotation whose numbers may be written otherwise, and what may stand between two of its words."""
 _LONGEST_CUT_WORD = 40
 """Characters by which a quotation is widened at most to complete a word."""
@@ -134,7 +137,8 @@ def _places(quote: str, text: str) -> list[tuple[int, int]]:
 
 def _around(text: str, start: int, end: int) -> tuple[str, str]:
     """Return what stands before and after a stretch, in one line."""
-    before, after = text[max(0, start - 2 * _SURROUNDINGS) : start], text[end : end + 2 * _SURROUNDINGS]
+    before = text[max(0, start - 2 * _SURROUNDINGS) : start]
+    after = text[end : end + 2 * _SURROUNDINGS]
     return " ".join(before.split())[-_SURROUNDINGS:], " ".join(after.split())[:_SURROUNDINGS]
 
 
@@ -228,7 +232,8 @@ def _original(text: str, folded: _FoldedText, start: int, end: int) -> tuple[int
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
     """Widen a stretch to the words it cuts, unless a word is very long, and trim its white space."""
-    low, high = max(0, start - _LONGEST_CUT_WORD), min(len(text), end + _LONGEST_CUT_WORD)
+    low = max(0, start - _LONGEST_CUT_WORD)
+    high = min(len(text), end + _LONGEST_CUT_WORD)
     for word_start, word_end in word_spans(text[low:high]):
         word_start, word_end = low + word_start, low + word_end  # noqa: PLW2901 (offsets of the whole text)
         if (low < word_start or low == 0) and word_start < start < word_end:

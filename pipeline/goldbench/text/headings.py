@@ -72,26 +72,32 @@ def path_at(marks: list[Heading], text: str, start: int, end: int) -> tuple[str,
 
 def _titles(text: str) -> Iterator[tuple[int, int, int, str]]:
     """Yield start, end, level and title of every heading."""
-    fence, previous, blank_before = "", (0, ""), True
+    fence = ""
+    previous = (0, "")
+    blank_before = True
     skip_until, _ = front_matter(text)
     for start, line in _lines(text):
         if start < skip_until:
             continue
         fence, fenced = _fence_after(fence, line)
         if fenced:
-            previous, blank_before = (start, ""), False
+            previous = (start, "")
+            blank_before = False
             continue
         if (atx := _ATX.match(line)) and (title := _plain(unclosed(atx[2]))):
             yield start, start + len(line), len(atx[1]), title
-            previous, blank_before = (start, ""), True
+            previous = (start, "")
+            blank_before = True
             continue
         if previous[1] and (under := _UNDERLINE.match(line)) and (title := _plain(previous[1])):
             yield previous[0], start + len(line), 1 if under[1] else 2, title
-            previous, blank_before = (start, ""), True
+            previous = (start, "")
+            blank_before = True
             continue
         blank = not line.strip()
         may_be_title = blank_before and not blank and len(line) <= MAX_TITLE and not _NOT_A_TITLE.match(line)
-        previous, blank_before = (start, line if may_be_title else ""), blank
+        previous = (start, line if may_be_title else "")
+        blank_before = blank
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

@@ -29,7 +29,8 @@ for _script, _languages in _SEVERAL_LANGUAGES.items():
 _HARD_TO_TELL = ({"bs", "hr", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"da", "no"}, {"af", "nl"}, {"cs", "sk"})
 """Languages that a short text does not tell apart reliably."""
 
-_WINDOWS, _WINDOW = 4, 80
+_WINDOWS = 4
+_WINDOW = 80
 _VOTERS = 100
 """Texts of a corpus that are asked for its language."""
 _LOADING = threading.Lock()
@@ -132,7 +133,8 @@ def same_script(query: str, text: str) -> bool:
 
     It is if one of its words is in the text's main script, or at least half are in scripts with a tenth of its words.
     """
-    in_query, in_text = _words_by_script(query), _words_by_script(_sample(text))
+    in_query = _words_by_script(query)
+    in_text = _words_by_script(_sample(text))
     if not in_query or not in_text:
         return True
     shared = sum(in_query[script] for script in in_query if 10 * in_text[script] >= sum(in_text.values()))

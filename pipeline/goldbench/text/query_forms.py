@@ -16,7 +16,8 @@ from goldbench.text.words import stop_words, terms
 
 _QUESTION_END = regex.compile(r"[?？؟;][\s\"'”’»)」』]*$")
 _SENTENCE_END = regex.compile(r"[.!。！।…][\s\"'”’»)」』]*$")
-FEWEST_KEYWORDS, MOST_KEYWORDS = 2, 5
+FEWEST_KEYWORDS = 2
+MOST_KEYWORDS = 5
 _LONGEST_UNSPACED = 12
 """Characters up to which a query in a script without spaces, written in one piece, can be keywords."""
 _KINDS = (QueryKind.REASON, QueryKind.COMPARISON, QueryKind.CONDITION, QueryKind.PROCEDURE, QueryKind.DEFINITION)

@@ -26,7 +26,8 @@ _UNSEEN = (
     r"|\U0001f3f4[\U000e0030-\U000e007a]{3,6}\U000e007f(*SKIP)(*FAIL)|[\U000e0000-\U000e007f]+"
     r"|(?<!\p{Han})[\U000e0100-\U000e01ef]"
 )
-_SELECTOR, _JOINER = r"\ufe00-\ufe0f\U000e0100-\U000e01ef", r"\u200c\u200d"
+_SELECTOR = r"\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_JOINER = r"\u200c\u200d"
 _REPEATED = regex.compile(rf"(?<=[{_SELECTOR}])[{_SELECTOR}]+|(?<=[{_JOINER}])[{_SELECTOR}{_JOINER}]+")
 """Variation selectors after another one or a joiner, which change no character and can spell hidden text."""
 _PASSES = 9
@@ -45,7 +46,8 @@ def without_unseen(text: str) -> tuple[str, int]:
     cleaned = text = _ENDS.sub("\n", text)
     unseen = _ANYWHERE if _TO_THE_LEFT.search(text) else _NOT_TO_THE_LEFT
     for _ in range(_PASSES):
-        before, cleaned = cleaned, _REPEATED.sub("", unseen.sub("", cleaned))
+        before = cleaned
+        cleaned = _REPEATED.sub("", unseen.sub("", cleaned))
         if len(cleaned) == len(before):
             break
     return cleaned, len(text) - len(cleaned)

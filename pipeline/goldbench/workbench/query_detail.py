@@ -20,7 +20,8 @@ from goldbench.text.matched_words import matched_words
 from goldbench.workbench.set_table import VERDICTS, LeftOutQuery, SetTable
 from goldbench.workbench.system_runs import HeldRun
 
-FIRST_RESULTS, MORE_RESULTS = 10, 50
+FIRST_RESULTS = 10
+MORE_RESULTS = 50
 """Results of a system that a query shows at first, at least, and those that are added at once."""
 
 PREVIEW_CHARACTERS = 300
@@ -67,7 +68,8 @@ class QueryDetail:
     def show_left_out(self, key: str) -> dict[str, Any]:
         """Return a query that is not in the set, with the passage that it was written from."""
         left_out = self.table.left_out[key]
-        candidate, chunk_id = left_out.candidate, left_out.chunk_id
+        candidate = left_out.candidate
+        chunk_id = left_out.chunk_id
         evidence = list(candidate.evidence)
         is_held = chunk_id in self.table.material.corpus
         fields = candidate.model_dump(mode="json", include={"kind", "style", "language", "generator"})

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from goldbench.measures.names import Measure
 
 VERDICTS = {EventKind.ACCEPT_QUERY: "accepted", EventKind.EDIT_QUERY: "edited", EventKind.REJECT_QUERY: "rejected"}
-REPORTED, UNDECIDED = "sent to review", "undecided"
+REPORTED = "sent to review"
+UNDECIDED = "undecided"
 
 MAX_COMPARISONS = 2**16
 """Pairs of passages whose likeness is remembered."""

@@ -102,7 +102,8 @@ def held_runs(gold: Gold, paths: Mapping[str, Path], measures: Sequence[Measure]
         measures: The measures to compute.
     """
     known: dict[str, str] = {}
-    runs, problems = [], []
+    runs = []
+    problems = []
     for name, path in paths.items():
         try:
             runs.append(_held(gold, name, path, measures, known))

@@ -206,7 +206,8 @@ class Workbench:
 
     def passage(self, _: str, arguments: Mapping[str, str]) -> dict[str, Any]:
         """Return the whole text of a passage, with its marks for a query."""
-        query_id, chunk_id = arguments.get("query", ""), arguments.get("passage", "")
+        query_id = arguments.get("query", "")
+        chunk_id = arguments.get("passage", "")
         with self._turn:
             if chunk_id not in self.table.material.corpus or query_id not in self.table.material.queries:
                 raise InvalidRequest("unknown passage")

@@ -61,7 +61,8 @@ class GoldQrels(BaseQrels):  # type: ignore[misc, unused-ignore]  # of a package
             path: The table.
             meanings: What each grade says of a passage.
         """
-        self._path, self._meanings = path, meanings
+        self._path = path
+        self._meanings = meanings
 
     def qrels_path(self) -> str:
         """Return the path of the file."""

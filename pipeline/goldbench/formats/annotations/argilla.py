@@ -32,7 +32,8 @@ from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import Review
 
 QUESTION = "grade"
-RECORDS, SETTINGS = "records.jsonl", "settings.json"
+RECORDS = "records.jsonl"
+SETTINGS = "settings.json"
 _DRAFTS = {"draft", "discarded"}
 
 

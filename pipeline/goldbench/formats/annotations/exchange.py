@@ -170,9 +170,11 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     position = _space(text, 0, "")
     array = text[position : position + 1] == "["
     position = _space(text, position + 1, "") if array else position
-    line, counted = 1, 0
+    line = 1
+    counted = 0
     while position < len(text) and not (array and text[position] == "]"):
-        line, counted = line + text.count("\n", counted, position), position
+        line = line + text.count("\n", counted, position)
+        counted = position
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):

@@ -18,7 +18,8 @@ COLUMNS = (
     "kind", "query_id", "chunk_id", "annotator", "grade", "first_grade", "blind", "lane", "inclusion", "ms", "revealed",
     "highlights", "evidence", "note", "rubric_sha", "query", "passage",
 )  # fmt: skip
-MODEL, ANSWER = "model_grade", "answer"
+MODEL = "model_grade"
+ANSWER = "answer"
 
 _NEEDED = ("query_id", "chunk_id", "annotator", "grade")
 _BEGINS = r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"  # with the wide forms, which Japanese spreadsheets accept

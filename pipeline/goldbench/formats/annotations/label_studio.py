@@ -30,8 +30,11 @@ from goldbench.prompts.rubric import Rubric
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import Review
 
-TASKS, CONFIG = "tasks.json", "config.xml"
-_GRADE, _NOTE, _PASSAGE = "grade", "note", "passage"
+TASKS = "tasks.json"
+CONFIG = "config.xml"
+_GRADE = "grade"
+_NOTE = "note"
+_PASSAGE = "passage"
 
 
 def write(exchange: Exchange) -> dict[str, str]:
@@ -141,7 +144,8 @@ def read(path: Path) -> Iterator[Given]:
 
 
 def _given(line: int, task: Mapping[str, Any]) -> list[Given]:
-    data, annotations = task.get("data"), task.get("annotations") or []
+    data = task.get("data")
+    annotations = task.get("annotations") or []
     if not isinstance(data, Mapping) or not isinstance(annotations, list):
         raise Fault("a task has no data, or its annotations are not a list")
     own = own_details(data.get("goldbench"))

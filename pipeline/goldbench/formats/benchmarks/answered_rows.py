@@ -214,7 +214,8 @@ def noted_topic(
     Raises:
         Fault: It has no id or no text.
     """
-    asked_text, needs = known.get("asked"), known.get("needs")
+    asked_text = known.get("asked")
+    needs = known.get("needs")
     metadata: dict[str, Any] = {"answer": {"text": answer}, "history": known.get("history")}
     if isinstance(asked_text, str):
         metadata["standalone"] = row.get("text")
@@ -266,7 +267,9 @@ def _of_deepeval(row: Mapping[str, Any]) -> RowFields:
 
 
 def _of_langsmith(row: Mapping[str, Any]) -> RowFields:
-    inputs, outputs, known = row.get("inputs"), row.get("reference_outputs", row.get("outputs")), row.get("metadata")
+    inputs = row.get("inputs")
+    outputs = row.get("reference_outputs", row.get("outputs"))
+    known = row.get("metadata")
     ids = known.get("context_ids") if isinstance(known, Mapping) else None
     return RowFields(
         _member(inputs, ("question", "query", "input")),

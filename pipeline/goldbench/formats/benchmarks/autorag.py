@@ -111,7 +111,8 @@ def _topic(location: Location, row: Mapping[str, Any], passages: Mapping[str, st
 
 
 def _judged(location: Location, row: Mapping[str, Any]) -> list[Qrel]:
-    query_id, grades = _text(row, "qid"), _known(row).get("grades")
+    query_id = _text(row, "qid")
+    grades = _known(row).get("grades")
     if not isinstance(grades, Mapping):
         grades = dict.fromkeys((doc_id for group in _groups(row) for doc_id in group), int(Relevance.ANSWERS))
     if not all(map(is_grade, grades.values())):

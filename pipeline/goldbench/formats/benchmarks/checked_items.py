@@ -19,8 +19,10 @@ class CollectionReader:
     """The ids read from a collection so far, and its judged queries."""
 
     def __init__(self, collection: Collection, books: Books) -> None:
-        self.collection, self.books = collection, books
-        self.document_ids, self.query_ids = IssuedIds(), IssuedIds()
+        self.collection = collection
+        self.books = books
+        self.document_ids = IssuedIds()
+        self.query_ids = IssuedIds()
         self.topics: dict[str, Topic] = {}
 
     def judgments(self) -> list[Qrel]:

@@ -233,7 +233,8 @@ def topic_of_row(location: Location, row: Mapping[str, Any]) -> Topic:
     """
     notes = row.get("metadata")
     metadata: Mapping[str, Any] = notes if isinstance(notes, Mapping) else {}
-    answer, alone = metadata.get("answer"), metadata.get("standalone")
+    answer = metadata.get("answer")
+    alone = metadata.get("standalone")
     answer_text = answer.get("text") if isinstance(answer, Mapping) else None
     return Topic(
         member(row, "id"),

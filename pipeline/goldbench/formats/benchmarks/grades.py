@@ -33,7 +33,8 @@ def parse_grades(text: str) -> Grading:
             raise UsageError(
                 f"{part[:40]!r} is not like 2=3, 1..3=1 or -1=none (to 0, 1, 2, 3 or none)", parameter="grades"
             )
-        low, high = int(match[1]), int(match[2] or match[1])
+        low = int(match[1])
+        high = int(match[2] or match[1])
         if high < low:
             raise UsageError(f"{part} runs from a higher grade to a lower one", parameter="grades")
         if known := grading.keys() & set(range(low, high + 1)):

@@ -71,12 +71,15 @@ def rows_collection(kind: str, rows: Callable[[], Rows], name: str, files: tuple
 
 def _shown_of_row(location: Location, row: Mapping[str, Any]) -> Shown:
     """Return the query and passages of a row, its passages a list of objects or an object of lists."""
-    query, query_id, passages = row.get("query"), row.get("query_id"), row.get("passages")
+    query = row.get("query")
+    query_id = row.get("query_id")
+    passages = row.get("passages")
     if not isinstance(passages, Mapping | Sequence) or isinstance(passages, str):
         raise Fault("has no passages")
     try:
         if isinstance(passages, Mapping):
-            texts, flags = list(passages["passage_text"]), list(passages["is_selected"])
+            texts = list(passages["passage_text"])
+            flags = list(passages["is_selected"])
         else:
             texts = [passage["passage_text"] for passage in passages]
             flags = [passage["is_selected"] for passage in passages]

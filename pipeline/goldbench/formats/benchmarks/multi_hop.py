@@ -73,7 +73,8 @@ def read_musique(path: Path) -> Collection:
 
 
 def _collection(kind: str, path: Path, read: Callable[[Location, Mapping[str, Any]], MultiHopQuestion]) -> Collection:
-    source, name = Source(path), shown(path)
+    source = Source(path)
+    name = shown(path)
 
     def rows() -> Iterator[MultiHopQuestion | MalformedItem]:
         with in_file(name):
@@ -194,7 +195,8 @@ def _of_sentences(title: object, sentences: object, facts: Mapping[str, Sequence
         or not all(isinstance(line_of_text, str) for line_of_text in sentences)
     ):
         raise Fault("has a context that is not a title with a list of sentences")
-    text, proof = "", []
+    text = ""
+    proof = []
     for number, sentence in enumerate(sentences):
         start = len(text) + len(sentence) - len(sentence.lstrip())
         text += sentence
@@ -205,7 +207,8 @@ def _of_sentences(title: object, sentences: object, facts: Mapping[str, Sequence
 
 
 def _of_musique(location: Location, row: Mapping[str, Any]) -> MultiHopQuestion:
-    paragraphs_given, steps = row.get("paragraphs"), row.get("question_decomposition")
+    paragraphs_given = row.get("paragraphs")
+    steps = row.get("question_decomposition")
     if not isinstance(paragraphs_given, list) or not all(
         isinstance(paragraph, Mapping) for paragraph in paragraphs_given
     ):
@@ -220,7 +223,9 @@ def _of_musique(location: Location, row: Mapping[str, Any]) -> MultiHopQuestion:
 
 
 def _of_object(row: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> Paragraph:
-    title, text, supports = row.get("title"), row.get("paragraph_text"), row.get("is_supporting", False)
+    title = row.get("title")
+    text = row.get("paragraph_text")
+    supports = row.get("is_supporting", False)
     if not isinstance(text, str) or not isinstance(title, str | None) or not isinstance(supports, bool):
         raise Fault("has a paragraph without title, paragraph_text or is_supporting of the right type")
     text = text.strip()
@@ -239,7 +244,8 @@ def _sentence(text: str, at: int) -> tuple[int, int]:
 
 
 def _words(row: Mapping[str, Any], name: str) -> tuple[str, str]:
-    query_id, question = row.get(name, row.get("id")), row.get("question")
+    query_id = row.get(name, row.get("id"))
+    question = row.get("question")
     if not isinstance(query_id, str) or not isinstance(question, str):
         raise Fault(f"has no {name} or no question that is a string")
     return query_id, question

@@ -195,7 +195,8 @@ def _reader_of_noted_topics(answers: Rows, notes: Rows, corpus: Rows) -> Callabl
         notes: Rows with ``query-id``.
         corpus: The passages, read only if an answer has a quote.
     """
-    answer_of, notes_of = _by_query(answers), _by_query(notes)
+    answer_of = _by_query(answers)
+    notes_of = _by_query(notes)
     quotes = {query_id: _quotes(row) for query_id, row in answer_of.items()}
     cited = {doc_id for cited in quotes.values() for doc_id in cited_ids(cited)}
     rows = (row for row in corpus if row.get("_id") in cited) if cited else ()
@@ -278,7 +279,8 @@ def _loaded(datasets: Any, name: str, part: str | None, where: str, split: str |
 @contextlib.contextmanager
 def _quiet(datasets: Any) -> Iterator[None]:  # noqa: ANN401  an optional package
     """Keep the package's progress bars and logs off the terminal: a fault is one line."""
-    bars, level = not datasets.are_progress_bars_disabled(), datasets.logging.get_verbosity()
+    bars = not datasets.are_progress_bars_disabled()
+    level = datasets.logging.get_verbosity()
     datasets.disable_progress_bars()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)
     try:

@@ -146,7 +146,8 @@ def _of_cmrc(paragraphs: list[Any]) -> Rows:
         try:
             context = paragraph["context_text"]
             for question in paragraph["qas"]:
-                query_id, answers = question["query_id"], dict.fromkeys(question["answers"])
+                query_id = question["query_id"]
+                answers = dict.fromkeys(question["answers"])
                 row = {"id": query_id, "question": question["query_text"], "context": context}
                 row["answers"] = [{"text": words, "answer_start": context.find(words)} for words in answers]
                 yield f"question {str(query_id)[:80]!r}", {**row, "title": paragraph.get("title")}

@@ -84,11 +84,14 @@ def _entry(line: int, block: str) -> Entry:
 
 def _elements(block: str, tags: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Yield start and end of the content of each element, in one pass however many tags are never closed."""
-    name, start = "", 0
+    name = ""
+    start = 0
     for tag in tags.finditer(block):
-        closes, tag_name = tag[1], tag[2].lower()
+        closes = tag[1]
+        tag_name = tag[2].lower()
         if not name and not closes:
-            name, start = tag_name, tag.end()
+            name = tag_name
+            start = tag.end()
         elif closes and tag_name == name:
             yield start, tag.start()
             name = ""
@@ -104,7 +107,8 @@ def _topics(path: Path) -> Iterator[Topic]:
 
 
 def _topic(line: int, block: str) -> Topic:
-    identity, query = _NUMBER.search(block), _QUERY.search(block)
+    identity = _NUMBER.search(block)
+    query = _QUERY.search(block)
     if not identity or not query:
         raise Fault("the topic beginning here has no number or no title")
     after = _AFTER_QUERY.search(block, query.end())
@@ -121,12 +125,14 @@ def _blocks(source: Source, element: str) -> Iterator[tuple[int, str]]:
     name = "topic" if element == "top" else element
     opening, closing = (re.compile(rf"<{slash}(?:{element}|{name})\b[^>]*>", re.IGNORECASE) for slash in ("", "/"))
     block: list[str] = []
-    begins, size = 0, 0
+    begins = 0
+    size = 0
     for number, line in text_lines(source):
         if not block:
             if not opening.search(line):
                 continue
-            begins, size = number, 0
+            begins = number
+            size = 0
         elif opening.search(line) and not closing.search(line):
             raise Fault(f"<{element}> does not end before the next begins", line=begins)
         block.append(line)

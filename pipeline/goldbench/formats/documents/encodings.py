@@ -15,7 +15,8 @@ from goldbench.formats.documents.sources import SourceFile
 from goldbench.records.manifest import FileEncoding
 from goldbench.text.display import amount, shown
 
-LISTED, SHOWN = 1000, 20
+LISTED = 1000
+SHOWN = 20
 """How many of the files with guessed encodings the manifest lists and messages name, the least certain first."""
 
 

@@ -44,7 +44,8 @@ class Glob:
 
 def is_matched(pattern: str, path: str) -> bool:
     """Whether a path with ``/``, or a folder above it, matches a pattern, which may be one without wildcards."""
-    parts, names = Path(pattern).parts, tuple(path.split("/"))
+    parts = Path(pattern).parts
+    names = tuple(path.split("/"))
     wild = tuple(part for index, part in enumerate(parts) if part != "**" or parts[index - 1 : index] != ("**",))
     return any(_fits(wild, names[:depth]) for depth in range(1, len(names) + 1))
 

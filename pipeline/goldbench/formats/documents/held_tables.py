@@ -19,7 +19,8 @@ from goldbench.formats.tables import Row, Table
 from goldbench.measures.ranks.columns import library_of
 from goldbench.text.display import shown
 
-TEXTS, FRAME = "texts", "frame"
+TEXTS = "texts"
+FRAME = "frame"
 """What messages call the two."""
 
 _BATCH = 4096

@@ -22,7 +22,8 @@ _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻
 _LINES_OF_CODE = ["div", "p", "li", "tr"]
 _BLOCKS = ["aside", "details", "summary", "figure", "header", "footer", "hgroup", "main"]
 _CELLS = ["td", "th"]
-_MOST_SPANNED, _LONGEST_REPEATED = 50, 100
+_MOST_SPANNED = 50
+_LONGEST_REPEATED = 100
 """Most rows and columns that a cell spans, and most characters of a cell that is repeated in each row."""
 
 

@@ -76,7 +76,8 @@ class DistantProcess:
     """
 
     def __init__(self, remote: RemoteObject) -> None:
-        self._remote, self._is_alive = remote, True
+        self._remote = remote
+        self._is_alive = True
 
     def is_alive(self) -> bool:
         """Return whether it takes requests; that its machine is gone is found when an answer is read."""
@@ -104,13 +105,15 @@ class DistantProcess:
         Raises:
             Fault: The file cannot be opened or read, or is too large for one document.
         """
-        part, is_first = b"", True
+        part = b""
+        is_first = True
         if item["kind"] == "table":
             with open_regular(_path(item)) as file:
                 part = file.read(_PART_BYTES)
                 while data := file.read(_PART_BYTES):
                     self._call("write", part, item["suffix"], is_first)
-                    part, is_first = data, False
+                    part = data
+                    is_first = False
         elif item["kind"] != "chunk":
             part = read_whole(_path(item), megabytes=item["megabytes"])
         seconds = item["seconds"] * _ANSWERS_AT_ONCE

@@ -28,7 +28,8 @@ _EDGE = 0.15
 """Share of a page's height at its top and at its bottom in which running headers and footers stand."""
 _WIDER = 1.3
 """How many times as far as a neighbouring pair of lines those are apart between which a paragraph ends."""
-_CELL_WORDS, _SAME_LINE = 5, 2.0
+_CELL_WORDS = 5
+_SAME_LINE = 2.0
 """Most words of a line that may be a cell, and most points between the baselines of the cells of a row."""
 
 

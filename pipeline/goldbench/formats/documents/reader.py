@@ -63,7 +63,8 @@ def read_documents(
     with SitePages() as site:
         for page, answers in zip(pages, _answers(pages, options, workers), strict=True):
             site.put(page, _whole(encodings.taken_from(page.path, answers)))
-        register, cleaned = Register(), site.clean_pages(pages)
+        register = Register()
+        cleaned = site.clean_pages(pages)
         with contextlib.closing(_answers(others, options, workers)) as read:
             outcomes = (
                 (file, _whole_document(file, next(cleaned), register))

@@ -88,13 +88,15 @@ def table_rows(table: Table, source: str, options: ReadOptions, *, most: int | N
     for row in _rows(source, table, fields, repeated):
         if isinstance(row, Fault):
             yield {"rows": rows, "bad": (row.problem, row.line)}
-            rows, size = [], 0
+            rows = []
+            size = 0
             continue
         rows.append(row)
         size += len(row[2]) + len(row[3])
         if size > _CHARACTERS_AT_ONCE:
             yield {"rows": rows}
-            rows, size = [], 0
+            rows = []
+            size = 0
     yield {"rows": rows}
 
 
@@ -113,14 +115,17 @@ def row_documents(
         Fault: An id of the table was given before, in another file.
     """
     keys = array.array("Q")
-    known, clash, position = False, None, 0
+    known = False
+    clash = None
+    position = 0
     for answer in answers:
         if "keys" in answer:
             keys.frombytes(base64.b64decode(answer["keys"]))
             continue
         if keys and not known:
             own = np.frombuffer(keys, dtype=np.uint64)
-            clash, known = register.clash(own), True
+            clash = register.clash(own)
+            known = True
             if clash is None:
                 register.add_table(file.path, own)
         for location, doc_id, title, text, number in answer["rows"]:

@@ -35,9 +35,11 @@ _HEADING = re.compile(r"(#{1,6}) ")
 _WORD = re.compile(r"[^\W_]")
 _TITLE_PART = re.compile(r"(.+?)( [—–|·•»«-] | :: |: |\Z)")
 """A part of a title, and what stands between it and the next."""
-_TEXT, _FIXED = 7, 8
+_TEXT = 7
+_FIXED = 8
 """The levels of lines that are no headings: text, and code and rows of tables, which stay."""
-_MOST_LISTED, _LISTED_LENGTH = 50, 100
+_MOST_LISTED = 50
+_LISTED_LENGTH = 100
 """Most lines that are listed, and most characters of each."""
 
 

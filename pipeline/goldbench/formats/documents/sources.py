@@ -173,7 +173,8 @@ def _walk_folder(walk: _Walk) -> None:
     inside = Path(os.path.realpath(walk.top))
     known = {Path(os.path.realpath(path)) for _, path in walk.files} if walk.links else set()
     while walk.links:
-        links, walk.links = sorted(walk.links), []
+        links = sorted(walk.links)
+        walk.links = []
         for relative, path in links:
             _follow(walk, relative, path, inside=inside, known=known)
 
@@ -197,7 +198,8 @@ def _add_new(walk: _Walk, list_more: Callable[[], None], known: set[Path]) -> No
     before = walk.files
     walk.files = []
     list_more()
-    more, walk.files = walk.files, before
+    more = walk.files
+    walk.files = before
     for source, path in more:
         real = Path(os.path.realpath(path))
         if real in known:

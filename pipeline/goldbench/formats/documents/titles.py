@@ -22,7 +22,8 @@ def markdown_title(text: str) -> str | None:
     if title:
         return title
     body = text[end:].lstrip("\n")
-    fence, before = "", ""
+    fence = ""
+    before = ""
     for line in body.split("\n"):
         mark = _FENCE.match(line)
         if mark and not fence:

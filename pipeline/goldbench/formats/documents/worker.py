@@ -127,7 +127,8 @@ def _whole_file(item: Item) -> dict[str, Any]:
         ImportError: The package for this type is not installed.
         Exception: Anything that a parser raises on a damaged file.
     """
-    kind, megabytes = item["kind"], item["megabytes"]
+    kind = item["kind"]
+    megabytes = item["megabytes"]
     data = read_whole(_path(item), megabytes=megabytes)
     answer: dict[str, Any] = {"title": None, "unseen": 0, "page_lines": 0}
     if item["suffix"] == ".pdf":

@@ -30,7 +30,8 @@ NODES_FAIL = "{engine='ray'}: {}; check the nodes with `ray status`, or use {eng
 """The template of a message where the nodes of a cluster do no work."""
 _MOST_JOBS = 4
 """Most processes, unless more are asked for."""
-_BATCH_ITEMS, _BATCH_BYTES = 512, 256 * 2**10
+_BATCH_ITEMS = 512
+_BATCH_BYTES = 256 * 2**10
 """Most items that a process is sent at once, and their bytes, unless one alone has more."""
 _AHEAD = 3
 """Batches per process that are under way or whose answers wait to be taken."""
@@ -170,7 +171,8 @@ class _Job:
     """Items that a process is sent at once, and the answers that were not taken."""
 
     def __init__(self, items: Sequence[Item], closed: threading.Event) -> None:
-        self.items, self._closed = items, closed
+        self.items = items
+        self._closed = closed
         self._answers: queue.Queue[Answer | Exception | None] = queue.Queue(_MOST_ANSWERS)
 
     def put(self, answer: Answer | Exception | None) -> None:
@@ -245,7 +247,8 @@ class Workers:
         for item in items:
             if batch and (len(batch) >= _BATCH_ITEMS or size + item["bytes"] > _BATCH_BYTES):
                 yield batch
-                batch, size = [], 0
+                batch = []
+                size = 0
             seconds = self.budget.seconds + _SECONDS_PER_MEGABYTE * item["bytes"] / 2**20
             batch.append({**asdict(self.budget), **item, "seconds": seconds})
             size += item["bytes"]

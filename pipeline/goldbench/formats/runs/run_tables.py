@@ -177,12 +177,14 @@ def _scored(results: Any) -> dict[str, float]:  # noqa: ANN401
         raise Fault("neither an object of scores nor a list of documents")
     scored: dict[str, float] = {}
     for position, item in enumerate(results):
-        doc_id, score = item, -float(position)
+        doc_id = item
+        score = -float(position)
         if isinstance(item, Mapping):
             doc_id = next((item[key] for key in _IDS if key in item), None)
             score = _score(item["score"]) if "score" in item else score
         elif isinstance(item, list) and len(item) == 2:
-            doc_id, score = item[0], _score(item[1])
+            doc_id = item[0]
+            score = _score(item[1])
         if not isinstance(doc_id, str):
             raise Fault(f"result {position + 1}: the document id is not a string")
         if doc_id in scored:
@@ -211,7 +213,8 @@ def _passages(results: Any) -> list[RetrievedText]:  # noqa: ANN401
         raise Fault(Message("no list of passages, which {match='text'} needs"))
     passages = []
     for position, item in enumerate(results, 1):
-        text, score = item, None
+        text = item
+        score = None
         if isinstance(item, Mapping):
             text = next((item[key] for key in _TEXTS if key in item), None)
             score = _score(item["score"]) if "score" in item else None

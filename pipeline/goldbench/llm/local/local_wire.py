@@ -27,7 +27,8 @@ _LOOK_AGAIN_S = 60.0
 """After this many seconds the next call looks at the machine again; the system's load is an average of one minute."""
 _ENDS_BORNE = 1
 """How many processes may end by themselves before the run ends."""
-_LOOKS, _LOOK_S = 10, 0.05
+_LOOKS = 10
+_LOOK_S = 0.05
 
 Message = dict[str, Any]
 
@@ -81,7 +82,8 @@ class LocalWire:
         Raises:
             ModelUnavailable: The model cannot be loaded, or its process ended a second time.
         """
-        count, sent = body[FIXED], {name: value for name, value in body.items() if name != FIXED}
+        count = body[FIXED]
+        sent = {name: value for name, value in body.items() if name != FIXED}
         fixed = fixed_part(body["messages"], count)
         while True:
             async with self._taken(fixed) as lane:

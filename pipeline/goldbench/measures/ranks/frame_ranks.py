@@ -55,7 +55,8 @@ def place_rows(qrels: Qrels, rows: pl.DataFrame, *, scores: Scores) -> tuple[dic
             own = values[start:end]
             documents = _documents(rows, start, own)
             placed[query_id] = place_hits(hits[first:last], np.sort(own).tolist(), documents)
-        start, first = end, last
+        start = end
+        first = last
     return placed, blocks.height - len(placed)
 
 

@@ -48,7 +48,8 @@ class DuplicateDocument(Exception):
     """A query holds a document twice; with two scores it would have two ranks."""
 
     def __init__(self, query_id: str, doc_id: str) -> None:
-        self.query_id, self.doc_id = query_id, doc_id
+        self.query_id = query_id
+        self.doc_id = doc_id
         super().__init__("a document is listed twice for one query; keep one of the two")
 
 

@@ -20,7 +20,8 @@ class TextMatch:
 
     def __init__(self, qrels: Qrels, texts: Mapping[str, str]) -> None:
         """Take the judgments and the text of each passage; those without a judgment are found if a text equals them."""
-        self._qrels, self._texts = qrels, texts
+        self._qrels = qrels
+        self._texts = texts
         self._judged: dict[str, list[tuple[str, str]]] = {}
 
     def run_of(self, retrieved: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:

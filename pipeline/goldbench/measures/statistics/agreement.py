@@ -133,7 +133,8 @@ def query_tables(
     )
     tables = np.zeros((len(query_ids), highest + 1, highest + 1))
     for table, query_id in zip(tables, query_ids, strict=True):
-        theirs, weight = judge[query_id], (weights or {}).get(query_id, {})
+        theirs = judge[query_id]
+        weight = (weights or {}).get(query_id, {})
         for doc_id, grade in sorted(reference[query_id].items()):
             if doc_id in theirs:
                 table[grade, theirs[doc_id]] += weight.get(doc_id, 1.0) ** power
@@ -159,7 +160,8 @@ def pair_figures(
         seed: Not negative.
         squares: Sums of the squared weights, of the same shape; None if all pairs weigh 1.
     """
-    table, plain = tables.sum(axis=0), counts.sum(axis=0)
+    table = tables.sum(axis=0)
+    plain = counts.sum(axis=0)
     highest = table.shape[-1] - 1
     grades = np.arange(highest + 1, dtype=np.float64)
     statistics: dict[str, Callable[[Floats], Floats]] = {
@@ -182,7 +184,8 @@ def pair_figures(
             reason=f"no grade is {'below' if relevant else 'of'} {level}{'' if relevant else ' or more'}, in either"
         )
     total = float(table.sum())
-    reference, judge = table.sum(axis=1), table.sum(axis=0)
+    reference = table.sum(axis=1)
+    judge = table.sum(axis=0)
     return PairFigures(
         pairs=int(plain.sum()),
         queries=len(tables),
@@ -240,10 +243,12 @@ def _draws(
 
 def _meaning(tables: Floats, counts: Floats, squares: Floats, grade: int, level: int) -> GradeMeaning:
     """Return the worth of a grade; the interval takes its pairs for as many as they are worth, equally weighted."""
-    pairs, relevant = int(counts[:, :, grade].sum()), int(counts[:, level:, grade].sum())
+    pairs = int(counts[:, :, grade].sum())
+    relevant = int(counts[:, level:, grade].sum())
     if not pairs:
         return GradeMeaning(grade=grade, pairs=0, relevant=0, share=Estimate(reason="the judge never gave it"))
-    hits, misses = tables[:, level:, grade].sum(axis=1), tables[:, :level, grade].sum(axis=1)
+    hits = tables[:, level:, grade].sum(axis=1)
+    misses = tables[:, :level, grade].sum(axis=1)
     total = float((hits + misses).sum())
     scale = _worth(tables[:, :, grade], squares[:, :, grade]) / total
     low, high = clustered_share((scale * hits).tolist(), (scale * hits + scale * misses).tolist()) or (None, None)
@@ -256,7 +261,8 @@ def _worth(weights: Floats, squares: Floats) -> float:
 
     Source: Kish, Survey sampling (1965), section 11.7.
     """
-    total, squared = float(weights.sum()), float(squares.sum())
+    total = float(weights.sum())
+    squared = float(squares.sum())
     return total * total / squared if squared else 0.0
 
 

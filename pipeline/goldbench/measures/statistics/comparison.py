@@ -160,7 +160,9 @@ def _intervals(
     if len(scores) < 2:
         return None, []
     if len(names) == 1 or not tested or baseline not in {None, *names}:
-        resamples, seed, confidence = method.resamples, method.seed, method.confidence
+        resamples = method.resamples
+        seed = method.seed
+        confidence = method.confidence
         return bootstrap_intervals(scores, [], resamples=resamples, seed=seed, confidence=confidence), []
     comparisons, ends = compare(scores, names, measures, method, tested=tested, baseline=baseline)
     return ends, comparisons
@@ -195,5 +197,6 @@ def warnings(systems: Sequence[SystemScores], judged: str, *, shared: int) -> It
 
 
 def _span(shares: Sequence[float]) -> str:
-    low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+    low = f"{min(shares):.0%}"
+    high = f"{max(shares):.0%}"
     return low if low == high else f"{low} to {high}"

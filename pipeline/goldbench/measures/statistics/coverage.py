@@ -90,10 +90,8 @@ class Words:
         if len(queries) > _MOST_LEADERS // 2:  # more pairs would not change the quantile
             step = len(queries) / (_MOST_LEADERS // 2)
             positions = [int(number * step) for number in range(_MOST_LEADERS // 2)]
-            queries, groups = (
-                [queries[position] for position in positions],
-                [groups[position] for position in positions],
-            )
+            queries = [queries[position] for position in positions]
+            groups = [groups[position] for position in positions]
         rows = _normalised(self._weighted(queries))
         numbers = np.unique([str(group) for group in groups], return_inverse=True)[1]
         different = numbers[:, None] != numbers[None, :]
@@ -182,17 +180,21 @@ def _greatest(
 ) -> Nearest:
     """Return for each row the greatest inner product with another, computed block by block to bound memory."""
     turned = others.T.tocsr()
-    likeness, position = np.zeros(rows.shape[0]), np.full(rows.shape[0], -1, dtype=np.int64)
+    likeness = np.zeros(rows.shape[0])
+    position = np.full(rows.shape[0], -1, dtype=np.int64)
     size = max(1, _CELLS // max(1, others.shape[0]))
     for start in range(0, rows.shape[0], size):
         block = (rows[start : start + size] @ turned).tocsr()
         block.sort_indices()
         for row in range(block.shape[0]):
-            low, high = block.indptr[row], block.indptr[row + 1]
-            values, places = block.data[low:high], block.indices[low:high]
+            low = block.indptr[row]
+            high = block.indptr[row + 1]
+            values = block.data[low:high]
+            places = block.indices[low:high]
             if without is not None and without[start + row]:
                 keep = ~np.isin(places, list(without[start + row]))
-                values, places = values[keep], places[keep]
+                values = values[keep]
+                places = places[keep]
             if values.size and values.max() > 0:
                 best = int(values.argmax())
                 likeness[start + row], position[start + row] = float(values[best]), int(places[best])
@@ -245,7 +247,8 @@ def joined(names: Sequence[str], texts: Sequence[str]) -> list[str]:
     spaced = [name for name in names if not is_spaceless(name)]
     grams = [name for name in names if is_spaceless(name)]
     while grams:
-        run, grams = grams[0], grams[1:]
+        run = grams[0]
+        grams = grams[1:]
         while (step := _step(run, grams, texts)) is not None:
             run, used = step
             grams.remove(used)

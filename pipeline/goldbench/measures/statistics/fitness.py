@@ -159,7 +159,8 @@ Source: Sparck Jones, Automatic indexing (Journal of Documentation 30, 1974), wh
 COARSE = 0.2
 """A set that shows only differences above this one finds broken systems and no others: it serves for smoke tests."""
 
-MOST_UNJUDGED, UNJUDGED_GAP = 0.1, 0.05
+MOST_UNJUDGED = 0.1
+UNJUDGED_GAP = 0.05
 """Most unjudged results of a system, and most by which two systems may differ, for an order to count: shares of the top
 10, where the judgments hold passages that are not relevant. Other judgments list what is relevant and nothing else."""
 
@@ -249,7 +250,8 @@ def fitness(
         separated: Pairs that a test separated, if one was made: nothing is ranked by runs that it tells not apart.
             None to make t tests.
     """
-    queries, systems = len(columns[0]), len(columns)
+    queries = len(columns[0])
+    systems = len(columns)
     if not queries:
         return Fitness(FitnessLevel.UNUSABLE, Reason.NOTHING_JUDGED, 0, systems)
     if systems == 1:
@@ -278,14 +280,16 @@ def _of_several(
     ranking: CorrectedRanking | None,
     separated: int | None,
 ) -> Fitness:
-    queries, systems = len(columns[0]), len(columns)
+    queries = len(columns[0])
+    systems = len(columns)
     moments = moments_of(columns)
     pairs = list(combinations(range(systems), 2))
     shown = _shown(median(moments.deviation(first, second, queries) for first, second in pairs), queries)
     chance = order_chance(moments) if ranking is None else ranking.chance
     more, delta = queries_more(moments, queries)
     if ranking is not None:
-        more, delta = ranking.queries_more or ranking.judged_more or 0, ranking.delta
+        more = ranking.queries_more or ranking.judged_more or 0
+        delta = ranking.delta
     refuted = separated == 0 and ranking is None
     if separated is None:
         separated = _separated(moments)
@@ -362,11 +366,13 @@ def queries_more(moments: Moments, queries: int) -> tuple[int, float]:
         queries: Number of queries now.
     """
     pairs = comb(len(moments.means), 2)
-    needed, smallest = 0, WORTHWHILE
+    needed = 0
+    smallest = WORTHWHILE
     for delta, first, second in neighbours(moments):
         count = queries_needed(moments.deviation(first, second, queries), delta, pairs=pairs)
         if count > needed:
-            needed, smallest = count, delta
+            needed = count
+            smallest = delta
     return missing_of(needed, queries), smallest
 
 

@@ -82,7 +82,9 @@ def matched_difference(only_first: float, only_second: float, pairs: float) -> t
     Source: Agresti and Min, Simple improved confidence intervals for comparing matched proportions (Statistics in
         Medicine 24, 2005): Wald's interval with half a pair added to each of the four counts.
     """
-    first, second, total = only_first + 0.5, only_second + 0.5, pairs + 2.0
+    first = only_first + 0.5
+    second = only_second + 0.5
+    total = pairs + 2.0
     centre = (first - second) / total
     reach = NormalDist().inv_cdf(0.975) * sqrt(first + second - (first - second) ** 2 / total) / total
     return (only_first - only_second) / pairs, max(-1.0, centre - reach), min(1.0, centre + reach)

@@ -53,7 +53,8 @@ def bootstrap_intervals(
     """
     grid = on_grid(scores)
     queries, systems, _ = scores.shape
-    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    first = [a for a, _ in pairs]
+    second = [b for _, b in pairs]
     sums = np.concatenate(list(resample_sums(grid.steps, draws=resamples, seed=seed)))
     below = rank_below(resamples, widened_tail((1 - confidence) / 2, queries))
     drawn = chain(
@@ -76,7 +77,8 @@ def _widen(
     queries, systems, _ = scores.shape
     least = 0.0 if scores.min(initial=0) >= 0 else -np.inf
     most = 1.0 if scores.max(initial=0) <= 1 else np.inf
-    means, apart = slice(systems), slice(systems, None)
+    means = slice(systems)
+    apart = slice(systems, None)
     differences = scores[:, pairs[0]] - scores[:, pairs[1]]
     for rows, table, bottom, top in ((means, scores, least, most), (apart, differences, least - most, most - least)):
         reach = upper_quantile((1 - confidence) / 2, queries - 1) * table.std(axis=0, ddof=1) / sqrt(queries)
@@ -214,7 +216,8 @@ def mean_limits(scores: Floats, tail: float) -> tuple[Floats, Floats]:
     Source: Wilson, Probable inference, the law of succession, and statistical inference (JASA, 1927); the number of
         equivalent trials after Korn and Graubard (Survey Methodology 24(2), 1998). Drawing the variance is our own.
     """
-    queries, mean = len(scores), scores.mean(axis=0)
+    queries = len(scores)
+    mean = scores.mean(axis=0)
     largest = mean * (1 - mean)
     seen = scores.var(axis=0) / np.where(largest > 0, largest, 1.0)
     telling = np.minimum((scores > 0).sum(axis=0), (scores < 1).sum(axis=0))

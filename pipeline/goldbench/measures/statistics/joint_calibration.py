@@ -80,7 +80,8 @@ class Direct:
 
 def _slope(human: Floats, judge: Floats) -> float:
     """Return the slope of people's values on the model's within axes, pooled over axes, held within 0 and 1."""
-    human, judge = human - human.mean(axis=1, keepdims=True), judge - judge.mean(axis=1, keepdims=True)
+    human = human - human.mean(axis=1, keepdims=True)
+    judge = judge - judge.mean(axis=1, keepdims=True)
     squares = float((judge * judge).sum())
     return min(max(float((human * judge).sum()) / squares, 0.0), 1.0) if squares > TINY else 0.0
 
@@ -121,7 +122,8 @@ def _log_bayes_factor(human: Floats, judge: Floats) -> float:
     It compares Student densities of the slope within axes: around 0 with its standard error, which holds for any
     correlation within a query, and around ``_USUAL_SLOPE`` with the spread of slopes on top.
     """
-    human, judge = human - human.mean(axis=1, keepdims=True), judge - judge.mean(axis=1, keepdims=True)
+    human = human - human.mean(axis=1, keepdims=True)
+    judge = judge - judge.mean(axis=1, keepdims=True)
     squares = float((judge * judge).sum())
     if squares <= TINY:
         return -_MOST_EVIDENCE
@@ -157,9 +159,11 @@ CONFIDENCE = 0.95
 DRAWS = 4_000
 """Draws from the posterior distribution; the error of a 95 % limit is about 2 % of its distance."""
 
-_FAVOURED, _FAR = 0.4, 1.0
+_FAVOURED = 0.4
+_FAR = 1.0
 """Prior probability that one system has a bias of its own, and its spread as a multiple of the model's differences."""
-_USUAL_CONTRASTS, _USUAL_SHARE = 2.0, 0.25
+_USUAL_CONTRASTS = 2.0
+_USUAL_SHARE = 0.25
 """The mean square of the model's differences is drawn towards this share of their variance over queries, as if this
 number of contrasts had shown it."""
 _EQUAL = 1e-6
@@ -230,8 +234,10 @@ class Joint:
 
     def favours(self) -> tuple[Floats, Floats, Floats]:
         """Return by how much the model favours each system over the average one, and limits that hold together."""
-        bias, drawn = self.raw - self.means, self.raw - self.set_draws
-        bias, drawn = bias - bias.mean(), drawn - drawn.mean(axis=1, keepdims=True)
+        bias = self.raw - self.means
+        drawn = self.raw - self.set_draws
+        bias = bias - bias.mean()
+        drawn = drawn - drawn.mean(axis=1, keepdims=True)
         return bias, *_together(bias, drawn)
 
 
@@ -387,7 +393,9 @@ def _priors(direct: Direct, axes: Floats) -> tuple[Floats, Floats, Floats]:
     alone = _FAR**2 * information * np.einsum("ik,jk->kij", contrasts, contrasts)
     kinds = np.concatenate([np.zeros((1, size, size)), alone])
     chances = np.array([1 - _FAVOURED] + [_FAVOURED / len(alone)] * len(alone))
-    slopes, shares, priors = [], [], []
+    slopes = []
+    shares = []
+    priors = []
     for belief, squares, factor in (
         *((informed, information, np.exp(direct.informed)) for informed in _INFORMED),
         (_IGNORANT, seen, 1.0),
@@ -421,7 +429,8 @@ def _together(centre: Floats, draws: Floats) -> tuple[Floats, Floats]:
     """
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
-    middle, half = (high + low) / 2, (high - low) / 2
+    middle = (high + low) / 2
+    half = (high - low) / 2
     apart = np.abs(draws - middle) / np.where(half > 0, half, 1.0)
     reach = np.quantile(apart.max(axis=1), CONFIDENCE) * half
     return np.minimum(middle - reach, centre), np.maximum(middle + reach, centre)

@@ -71,10 +71,13 @@ def estimate(
         raise ValueError(f"weight {weight} is not within 0 and 1")
     trust, fitted = (weight, False) if weight is not None else _fitted(h, g, rest)
     if len(rest) < 2:
-        trust, fitted = 0.0, False
+        trust = 0.0
+        fitted = False
     freedom = len(h) - (2 if fitted else 1)
-    queries, unseen = len(h) + len(rest), len(rest) / (len(h) + len(rest))
-    mean, everyone = float((h - trust * g).mean()), _squared(h - trust * g) / freedom / len(h)
+    queries = len(h) + len(rest)
+    unseen = len(rest) / (len(h) + len(rest))
+    mean = float((h - trust * g).mean())
+    everyone = _squared(h - trust * g) / freedom / len(h)
     slope = error = 0.0
     if trust:
         mean += trust * float(rest.mean())

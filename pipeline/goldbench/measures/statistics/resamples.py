@@ -14,7 +14,8 @@ import numpy as np
 
 from goldbench.measures.statistics.floats import Floats, of_finite_numbers
 
-_SIGNS, _RESAMPLES = 1, 2
+_SIGNS = 1
+_RESAMPLES = 2
 _BLOCK = 1_000_000
 """Number of draws held in memory at once, 8 MB as float64; it does not affect the result."""
 
@@ -117,7 +118,8 @@ class NormalDraws:
     """
 
     def __init__(self, seed: int, draws: int) -> None:
-        self._stream, self._draws = stream(seed, _USE), draws
+        self._stream = stream(seed, _USE)
+        self._draws = draws
 
     def uniform(self) -> Floats:
         """Return numbers between 0 and 1, without both, shape (draws,)."""

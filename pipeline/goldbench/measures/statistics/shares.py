@@ -75,7 +75,8 @@ def clustered_share(successes: Sequence[float], trials: Sequence[float]) -> tupl
     """
     sizes = [size for size in trials if size]
     hits = [hit for hit, size in zip(successes, trials, strict=True) if size]
-    queries, total = len(sizes), sum(sizes)
+    queries = len(sizes)
+    total = sum(sizes)
     if queries < 2:
         return None
     share = sum(hits) / total

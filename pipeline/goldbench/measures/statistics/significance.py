@@ -52,7 +52,8 @@ def win_tie_loss(differences: Floats) -> WinTieLoss:
     Args:
         differences: One per query, finite.
     """
-    wins, losses = int((differences >= LEAST_WIN).sum()), int((differences <= -LEAST_WIN).sum())
+    wins = int((differences >= LEAST_WIN).sum())
+    losses = int((differences <= -LEAST_WIN).sum())
     return WinTieLoss(wins, len(differences) - wins - losses, losses)
 
 
@@ -96,7 +97,8 @@ def compare(
     for row, (first, second) in enumerate(pairs):
         for rank, column in enumerate(columns):
             apart = scores[:, first, column] - scores[:, second, column]
-            mean, deviation = float(apart.mean()), deviation_of(apart)
+            mean = float(apart.mean())
+            deviation = deviation_of(apart)
             wins, ties, losses = win_tie_loss(apart)
             comparisons.append(
                 Comparison(

@@ -109,7 +109,8 @@ def noise_loss(
             continue
         scores = np.asarray(both, dtype=np.float64)[:, :, None]
         ends = bootstrap_intervals(scores, [(0, 1)], resamples=resamples, seed=seed)
-        low, high = float(ends.difference_low[0, 0]), float(ends.difference_high[0, 0])
+        low = float(ends.difference_low[0, 0])
+        high = float(ends.difference_high[0, 0])
         differences[measure] = Score(mean=mean, low=low, high=high)
     return NoiseLoss(len(pairs), differences, over)
 

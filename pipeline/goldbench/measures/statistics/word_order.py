@@ -83,7 +83,8 @@ class WordOrder:
         raw = np.random.PCG64(seed).random_raw(_ORDERS * len(kinds)).reshape(_ORDERS, -1)
         orders = raw.argsort(axis=1, kind="stable")
         theirs = weights[orders[:, :-1], orders[:, 1:]].sum(axis=1)
-        less, more = int((theirs < ours - _SAME).sum()), int((theirs > ours + _SAME).sum())
+        less = int((theirs < ours - _SAME).sum())
+        more = int((theirs > ours + _SAME).sum())
         return (_ORDERS + less - more) / (2 * _ORDERS)
 
     def _kinds(self, words: Sequence[str]) -> list[str]:
@@ -109,7 +110,8 @@ def query_orders(
     ranks: dict[str, float] = {}
     left_out: Counter[str] = Counter()
     for query_id, text in queries.items():
-        language, words = languages.get(query_id), terms(text)[:_LONGEST]
+        language = languages.get(query_id)
+        words = terms(text)[:_LONGEST]
         if is_spaceless(text):
             left_out[SPACELESS] += 1
         elif language is None or language not in known:

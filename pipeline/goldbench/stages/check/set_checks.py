@@ -88,9 +88,11 @@ class SetChecks:
 
 def alike(texts: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Yield the positions of every two texts of which the later one would be a duplicate in one set."""
-    words, characters = _Sets(), _Vectors()
+    words = _Sets()
+    characters = _Vectors()
     for position, text in enumerate(texts):
-        tokens, grams = word_set(text), ngrams(text)
+        tokens = word_set(text)
+        grams = ngrams(text)
         for earlier in sorted({*words.near(tokens), *characters.near(grams)}):
             yield earlier, position
         words.add(tokens)
@@ -184,9 +186,11 @@ class _Vectors:
         return chosen
 
     def _dot(self, first: Counter[str], second: Counter[str]) -> float:
-        idf, new = self._idf, self._idf_of_new
+        idf = self._idf
+        new = self._idf_of_new
         return math.fsum(first[gram] * second[gram] * idf.get(gram, new) ** 2 for gram in first.keys() & second.keys())
 
     def _norm(self, counts: Counter[str]) -> float:
-        idf, new = self._idf, self._idf_of_new
+        idf = self._idf
+        new = self._idf_of_new
         return math.sqrt(math.fsum((count * idf.get(gram, new)) ** 2 for gram, count in counts.items()))

@@ -132,7 +132,8 @@ def length(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 def constraints(candidate: Candidate, context: CheckContext) -> Finding | None:
     """Reject a query that breaks the user's other rules: banned words, punctuation, lists of options, numbering."""
-    text, rules = unicodedata.normalize("NFKC", candidate.text), context.constraints
+    text = unicodedata.normalize("NFKC", candidate.text)
+    rules = context.constraints
     for banned in rules.banned:
         if _banned(banned).search(text):
             return Finding("constraints", f"it holds the banned {quoted(banned)}")

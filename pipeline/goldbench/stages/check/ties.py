@@ -12,7 +12,8 @@ from goldbench.text.words import content_terms, index_terms, stop_words, terms
 
 LEAST_SHARED = 0.25
 """Least share of an answer's content terms and numbers, 0 to 1, that stand in its evidence."""
-REPEATED_OF_ANSWER, REPEATED_OF_QUERY = 0.9, 0.7
+REPEATED_OF_ANSWER = 0.9
+REPEATED_OF_QUERY = 0.7
 """Shares of the content terms of an answer and of its query, 0 to 1, that the other one holds if it only repeats it. An
 answer that chooses between two things that the query names holds far less of the query."""
 
@@ -77,7 +78,8 @@ def nothing_asked(candidate: Candidate, context: CheckContext) -> Finding | None
 
 def _repeats(answer: str, query: str, language: str | None) -> bool:
     """Return whether an answer says what the query says and nothing else."""
-    in_answer, in_query = set(content_terms(answer, language)), set(content_terms(query, language))
+    in_answer = set(content_terms(answer, language))
+    in_query = set(content_terms(query, language))
     if not in_answer or not in_query:
         return False
     in_both = len(in_answer & index_terms(query, language))

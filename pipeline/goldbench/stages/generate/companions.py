@@ -157,7 +157,8 @@ class Companions:
         return scores
 
     def _joinable(self, number: int, neighbour: int, *, across_documents: bool) -> bool:
-        first, second = self._members[number], self._members[neighbour]
+        first = self._members[number]
+        second = self._members[neighbour]
         if number == neighbour or (
             first.doc_id == second.doc_id
             and (across_documents or (first.start < second.end and second.start < first.end))

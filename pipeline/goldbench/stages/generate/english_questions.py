@@ -15,10 +15,12 @@ from goldbench.text import table
 from goldbench.text.words import content_terms, stop_words
 
 ENGLISH = "en"
-FEWEST_TERMS, MOST_TERMS = 2, 5
+FEWEST_TERMS = 2
+MOST_TERMS = 5
 """Content terms of a question: with fewer it is vague, with more it repeats the sentence."""
 MOST_WORDS = 14
-FEWEST_SAID, MOST_SAID = 6, 40
+FEWEST_SAID = 6
+MOST_SAID = 40
 """Words of a sentence that is asked about: shorter ones say little, longer ones say several things."""
 
 _BE = ("is", "are", "was", "were")
@@ -250,7 +252,8 @@ def _with_auxiliary(text: str, context: str) -> Clause | None:
     )
     if not match or not _is_subject(match[1]):
         return None
-    verb, subject = match[2], _inside(match[1], context)
+    verb = match[2]
+    subject = _inside(match[1], context)
     if verb in _HAVE and not _is_participle(match[3].split()[0]):
         return Clause(subject, verb, match[3], _HAVE[verb], "have")
     return Clause(subject, verb, match[3], verb)
@@ -260,7 +263,9 @@ def _with_full_verb(text: str, context: str) -> Clause | None:
     """Return the clause of the first word that is a known verb in a finite form."""
     parts = text.split()
     for number in range(1, min(len(parts) - 1, 10)):
-        subject, word, after = " ".join(parts[:number]), parts[number], parts[number + 1]
+        subject = " ".join(parts[:number])
+        word = parts[number]
+        after = parts[number + 1]
         if not word.isalpha() or word in _AUXILIARIES:
             return None
         noun = word.endswith("s") and re.fullmatch(r"\w+(?:ing|ed)", after)

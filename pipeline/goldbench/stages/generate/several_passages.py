@@ -34,9 +34,14 @@ from goldbench.text.suggestion import language_name
 
 A = TypeVar("A", bound=BaseModel)
 
-MULTI_HOP, CROSS_COMPARISON, ONE_ENOUGH = "multi-hop.v1", "cross-comparison.v1", "one-passage-enough.v1"
-UNANSWERABLE, GRADE_MANY = "unanswerable.v1", "grade-many.v1"
-TEMPORAL, CONVERSATION, STAND_ALONE = "temporal.v1", "conversation.v1", "stand-alone.v1"
+MULTI_HOP = "multi-hop.v1"
+CROSS_COMPARISON = "cross-comparison.v1"
+ONE_ENOUGH = "one-passage-enough.v1"
+UNANSWERABLE = "unanswerable.v1"
+GRADE_MANY = "grade-many.v1"
+TEMPORAL = "temporal.v1"
+CONVERSATION = "conversation.v1"
+STAND_ALONE = "stand-alone.v1"
 PROMPTS = {
     QueryKind.MULTI_HOP: MULTI_HOP,
     QueryKind.CROSS_COMPARISON: CROSS_COMPARISON,
@@ -291,5 +296,6 @@ def _shown(chunks: Sequence[Chunk]) -> str:
 
 def _marked(number: int, chunk: Chunk, mark: str) -> str:
     """Return a passage with its title and headings above it."""
-    title, headings = one_line(chunk.title) or "none", headings_shown(chunk)
+    title = one_line(chunk.title) or "none"
+    headings = headings_shown(chunk)
     return f"<<<PASSAGE {number} {mark}>>>\nTitle: {title}\nHeadings: {headings}\n\n{chunk.text}\n<<<END {mark}>>>"

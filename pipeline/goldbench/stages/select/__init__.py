@@ -77,7 +77,8 @@ def select(
     """
     limits = limits or (READY if ready else Limits())
     faults = np.zeros(len(chunks), np.uint8)
-    draws, sources = np.zeros(len(chunks), np.uint64), np.zeros(len(chunks), np.uint64)
+    draws = np.zeros(len(chunks), np.uint64)
+    sources = np.zeros(len(chunks), np.uint64)
     sketches = Sketches.empty(len(chunks))
     for position, chunk in enumerate(chunks):
         rule = chunk_fault(chunk, limits, ready=ready)

@@ -54,7 +54,8 @@ class Sketches:
 
 
 _RAW = np.random.PCG64(1).random_raw(2 * PERMUTATIONS).astype(np.uint32)[:, None]
-_FACTORS, _SHIFTS = _RAW[:PERMUTATIONS] | np.uint32(1), _RAW[PERMUTATIONS:]
+_FACTORS = _RAW[:PERMUTATIONS] | np.uint32(1)
+_SHIFTS = _RAW[PERMUTATIONS:]
 """``factor * hash + shift`` modulo 2**32 is a permutation of the hashes, since the factor is odd."""
 _AT_ONCE = 1 << 14
 """Hashes that are permuted at once."""

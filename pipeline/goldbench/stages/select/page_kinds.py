@@ -15,7 +15,8 @@ from goldbench.records.corpus import Chunk
 from goldbench.text import table
 from goldbench.text.words import word_count
 
-INDEX_PAGE, CHANGELOG = "index-page", "changelog"
+INDEX_PAGE = "index-page"
+CHANGELOG = "changelog"
 PAGE_RULES = (INDEX_PAGE, CHANGELOG)
 """The names of the rules, in the order in which they are tried."""
 
@@ -43,7 +44,8 @@ _FEWEST_ITEMS = 2
 """Fewest entries of a list of what changed in one version, on a page for many."""
 _ENTRY_WORDS = 8
 """Most words of an entry of an index."""
-_LIST_SHARE, _SHORT_PAGE = 0.8, 400
+_LIST_SHARE = 0.8
+_SHORT_PAGE = 400
 """Share of entries among the lines of a list; most characters of what stands beside the field of a search page."""
 _ENDS = re.compile(r"[.!?…。！？؟।:：;]\W*\Z")
 
@@ -68,7 +70,8 @@ def _words() -> tuple[frozenset[str], frozenset[str], re.Pattern[str]]:
     words = table("site_words")
     changes = "|".join(map(re.escape, sorted(words["changes"], key=len, reverse=True)))
     release = "|".join(map(re.escape, words["release"]))
-    before, after = rf"(?:{changes})\W.*{_VERSION}.*", rf"(?:[\w.+-]+ ){{0,4}}{_VERSION} (?:{changes})"
+    before = rf"(?:{changes})\W.*{_VERSION}.*"
+    after = rf"(?:[\w.+-]+ ){{0,4}}{_VERSION} (?:{changes})"
     forms = f"{before}|{after}|(?:{release}) ?{_VERSION}"
     return frozenset(words["index"]), frozenset(words["changes"]), re.compile(forms)
 
