@@ -52,7 +52,7 @@ def calibrated(made: Made, *names: str) -> Calibration:
     root = made.folder.parent
     gold = load_gold(made.folder)
     runs = named_runs([str(root / f"{name}.trec") for name in names or ("A", "B")])
-    return calibrate(gold, runs, parse_measures(MEASURES, rel=gold.level), ledger=None, reading=ScoreSettings())
+    return calibrate(gold, runs, parse_measures(MEASURES, rel=gold.level), ledger=None, settings=ScoreSettings())
 
 
 @pytest.fixture(scope="module")

@@ -102,7 +102,7 @@ def _remarks(reference: Labels, judge: Labels, figures: PairFigures, *, level: i
         yield Message("{}; {} would bound them", above, Parameter("scale", bound))
     for labels in (reference, judge):
         most = min(_highest(labels.grades), highest)
-        if most < level:
+        if 0 <= most < level:
             none = f"{labels.name} has no grade of {level} or more; if its {most} means relevant"
             yield Message("{}, give {}", none, Parameter("rel", max(1, most)))
     if (figures.kappa_quadratic.value or 0) > 0.95 and figures.pairs >= 100:
@@ -134,6 +134,8 @@ def rank_runs(reference: Grades, judge: Grades, runs: Mapping[str, Run], *, meas
     Raises:
         InputError: The sets share no query, a run cannot be read, or no document reaches the measure's grade.
     """
+    # A query whose grades are all negative is not judged.
+    reference, judge = (_on_scale(grades, _highest(grades)) for grades in (reference, judge))
     shared = sorted(reference.keys() & judge.keys())
     if not shared:
         raise InputError(Message("{run}"), "the two sets of labels share no query; give labels of the same queries")

@@ -149,8 +149,8 @@ class Evaluation(Mapping[str, float]):
         """
         kinds = self._special.kinds if self._special else {}
         return {
-            kind: replace(evaluation, means=ByMeasure(dict(evaluation.means), level=self.relevant_from))
-            for kind, evaluation in kinds.items()
+            kind: replace(figures, means=ByMeasure(dict(figures.means), level=self.relevant_from))
+            for kind, figures in kinds.items()
         }
 
     @cached_property

@@ -130,8 +130,8 @@ def _named(runs: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     return runs.items()
 
 
-def _file_of(run: Any, name: str, qrels: Judgments, folder: Path) -> Path:  # noqa: ANN401  recognised by its type
-    """Return the file of a run; a run in memory is checked and written to ``folder``."""
+def _file_of(run: Any, name: str, qrels: Judgments, stem: Path) -> Path:  # noqa: ANN401  recognised by its type
+    """Return the file of a run; a run in memory is checked and written to ``stem``.json."""
     if isinstance(run, str | PathLike):
         return path_of(run, "runs")
     if library_of(run) is None and not isinstance(run, Mapping):
@@ -149,6 +149,6 @@ def _file_of(run: Any, name: str, qrels: Judgments, folder: Path) -> Path:  # no
         raise InputError(
             name, f"a document id is of type {type(wrong).__name__}; ids are strings, convert them with str()"
         )
-    path = folder.with_suffix(".json")
+    path = stem.with_suffix(".json")
     path.write_text(json.dumps(results, default=float), encoding="utf-8")
     return path

@@ -584,7 +584,7 @@ def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
         given["evidence_level"],
         given["replace"],
     )
-    with temporary_folder(given["out"]) as folder:
-        imported = import_benchmark(kind, path, folder.folder, options)
+    with temporary_folder(given["out"]) as output:
+        imported = import_benchmark(kind, path, output.folder, options)
         remarks = [in_python(line) for line in import_remarks(imported)]
-        return GoldSet(load_gold(folder.folder), remarks=remarks, temporary=folder.temporary)
+        return GoldSet(load_gold(output.folder), remarks=remarks, temporary=output.temporary)

@@ -70,7 +70,7 @@ class GoldUnderTest(GoldSet):
 
 
 class EvaluationUnderTest(Evaluation):
-    """The scores of a system; each is a `TestedMean`."""
+    """The scores of a system; each is a `MeanUnderTest`."""
 
     def __init__(self, evaluation: Evaluation, gold: GoldUnderTest) -> None:
         """Take the scores.
@@ -84,7 +84,7 @@ class EvaluationUnderTest(Evaluation):
 
     def __getitem__(self, measure: str) -> float:
         value = super().__getitem__(measure)
-        return TestedMean.of(
+        return MeanUnderTest.of(
             value, self, parse_measure(str(measure), rel=self.relevant_from).name_at(self.relevant_from)
         )
 
@@ -165,14 +165,14 @@ class EvaluationUnderTest(Evaluation):
         yield from _opened(self.gold, first)
 
 
-class TestedMean(float):
+class MeanUnderTest(float):
     """A mean that knows the scores it belongs to."""
 
     found: EvaluationUnderTest
     measure: str
 
     @classmethod
-    def of(cls, value: float, evaluation_under_test: EvaluationUnderTest, measure: str) -> TestedMean:
+    def of(cls, value: float, evaluation_under_test: EvaluationUnderTest, measure: str) -> MeanUnderTest:
         """Return a mean.
 
         Args:
@@ -195,21 +195,21 @@ def explained(op: str, left: object, right: object, config: pytest.Config) -> li
         right: What stands on its right.
         config: The configuration of pytest, which says how much is shown.
     """
-    figure = left if isinstance(left, TestedMean) else right
-    if not isinstance(figure, TestedMean):
+    figure = left if isinstance(left, MeanUnderTest) else right
+    if not isinstance(figure, MeanUnderTest):
         return None
     most = _MANY if config.get_verbosity(pytest.Config.VERBOSITY_ASSERTIONS) > 1 else _FEW
-    sides = [_with_interval(side) if isinstance(side, TestedMean) else f"{side}" for side in (left, right)]
+    sides = [_with_interval(side) if isinstance(side, MeanUnderTest) else f"{side}" for side in (left, right)]
     counted = queries(len(figure.found.query_ids))
     return [f"{sides[0]} {op} {sides[1]}", f"{figure.found.system}, {counted}", *_worst(figure, most)]
 
 
-def _with_interval(figure: TestedMean) -> str:
+def _with_interval(figure: MeanUnderTest) -> str:
     score = means_of(figure.found.result, [figure.measure])[figure.measure]
     return f"{figure.measure} {with_interval(score.mean, score.low, score.high)}"
 
 
-def _worst(figure: TestedMean, most: int) -> Iterator[str]:
+def _worst(figure: MeanUnderTest, most: int) -> Iterator[str]:
     lowest = lowest_of(figure.found.result, figure.measure, most)
     yield "Lowest queries:" if lowest else "Every query has the same value."
     texts = figure.found.tested.queries if lowest else {}

@@ -161,7 +161,7 @@ def _ranking(gold: Gold, makers: Makers, names: Sequence[str]) -> tuple[Correcte
     runs = {name: path for name, path in GoldFolder(gold.path).named_runs().items() if name in names}
     try:
         loaded = {name: load_run(path) for name, path in runs.items()}
-        calibrated = calibrate(gold, loaded, [parse_measure(MEASURE)], ledger=None, reading=ScoreSettings())
+        calibrated = calibrate(gold, loaded, [parse_measure(MEASURE)], ledger=None, settings=ScoreSettings())
     except GoldbenchError as error:
         return None, str(error)
     return calibrated.ranking.get(MEASURE), ""

@@ -198,7 +198,7 @@ def order_of(
         paths: The paths of the documents.
         out: The run folder.
         answers: The store of answers.
-        ledger: The address of people's decisions; None for the file in the folder.
+        ledger: The file of people's decisions; None for the file in the folder.
         flags: The other fields of the order.
     """
     from goldbench.generate.inputs import find_documents

@@ -22,7 +22,7 @@ def decisions_kept(folder: Path, ledger: str | None = None, *, strict: bool = Tr
 
     Args:
         folder: The folder, which need not exist.
-        ledger: The address of the ledger; None for the file in the folder.
+        ledger: The file of the ledger; None for the file in the folder.
         strict: Whether decisions whose ledger is elsewhere are an error; otherwise they count as none.
 
     Raises:

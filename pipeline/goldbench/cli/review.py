@@ -366,7 +366,7 @@ def open_(
     from goldbench.review.page_server import PageSettings, serve_page
     from goldbench.workbench.workbench_server import Workbench
 
-    with Workbench(folder, wanted, address=ledger) as workbench:
+    with Workbench(folder, wanted, ledger=ledger) as workbench:
         table = workbench.table
         known = table.material.queries
         _check_query(query, known, folder)

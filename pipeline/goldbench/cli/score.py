@@ -53,7 +53,7 @@ def score(
         bool, options.Measures("--calibrated", help="Also correct the scores by people's judgments.")
     ] = False,
     ledger: Annotated[
-        str | None, options.Input(metavar="URL", help="People's judgments (default: in the set's folder).")
+        str | None, options.Input(metavar="FILE", help="People's judgments (default: in the set's folder).")
     ] = None,
     wide: options.Wide = False,
 ) -> None:
@@ -87,7 +87,7 @@ def score(
         from goldbench.review.corrected_scores import ScoreSettings, calibrate
 
         deciding = named or chosen(["ndcg@10", "mrr@10", "r@10"], None, loaded)
-        corrected = calibrate(loaded, runs, deciding, ledger=ledger, reading=ScoreSettings(scores, match))
+        corrected = calibrate(loaded, runs, deciding, ledger=ledger, settings=ScoreSettings(scores, match))
     special = special_of(loaded, runs, results)
     _write_values(per_query, results)
     verdict = _verdict(loaded, results, corrected)

@@ -89,12 +89,13 @@ def agreement(
     from goldbench.agreement.label_pairs import agree, rank_runs
     from goldbench.measures.names import parse_measure
     from goldbench.score.runs import named_runs
+    from goldbench.text.display import shown
 
     reference = read_labels(first)
     judge = read_labels(second)
     if reference.name == judge.name:
-        reference.name = first
-        judge.name = second
+        reference.name = shown(first)
+        judge.name = shown(second)
     report = agree(reference, judge, level=level, scale=scale, resamples=resamples, seed=seed)
     if run:
         parsed = parse_measure(measure or "ndcg@10", rel=level)

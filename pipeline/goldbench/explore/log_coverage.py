@@ -111,7 +111,7 @@ def compare(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Ret
     limits = thresholds(near.gold_passages.likeness, near.gold_others.likeness, authored)
     rules = by_rules(texts, list(corpus.values()), queries, answers, written, language)
     verdicts = with_thresholds(rules, near.log_passages, limits)
-    asked_about = frozenset(match for places in answers.values() for match in places)
+    asked_about = frozenset(number for places in answers.values() for number in places)
     return LogComparison(
         gold, log, settings, queries, corpus, compared, words, near, language, limits, verdicts, asked_about
     )
@@ -336,9 +336,9 @@ class LogComparison:
     def _clusters(self, chosen: Flags, together: float, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """Return the clusters of the chosen queries, the heaviest first."""
         places: list[int] = np.flatnonzero(chosen).tolist()
-        terms = [content_terms(self.compared[position].text, self.language) for position in places]
+        query_terms = [content_terms(self.compared[position].text, self.language) for position in places]
         weights = [self.compared[position].count for position in places]
-        groups = self.words.clusters(terms, weights, likeness=together)
+        groups = self.words.clusters(query_terms, weights, likeness=together)
         return {
             "lines": sum(weights),
             "distinct": len(weights),

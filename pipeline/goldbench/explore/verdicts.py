@@ -70,12 +70,12 @@ def writers(gold: Gold, query_ids: Collection[str]) -> dict[str, QueryOrigin]:
     """
     notes = gold.about()
     simulated = metadata_of(gold.path).get("evidence_level") == "smoke"
-    names = {}
+    origins = {}
     for query_id in query_ids:
         note = notes.get(query_id, {})
         is_simulated = str(note.get("generator") or ("offline" if simulated else "")).startswith("offline")
-        names[query_id] = QueryOrigin.SIMULATION if is_simulated else QueryOrigin.AUTHOR
-    return names
+        origins[query_id] = QueryOrigin.SIMULATION if is_simulated else QueryOrigin.AUTHOR
+    return origins
 
 
 def thresholds(own: Floats, others: Floats, written: Sequence[bool]) -> LikenessThresholds:

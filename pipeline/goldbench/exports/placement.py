@@ -82,12 +82,12 @@ def _put(target: Target, written: ExportedSet, out: Path) -> None:
 def _remarks(exported: ExportedSet, written: ExportedSet) -> list[str]:
     left = [query for query in exported.queries if not query.contexts] if written is not exported else []
     unanswerable = sum(not query.answerable for query in left)
-    counts = {
+    left_out = {
         "Left out because nothing in the corpus answers them": unanswerable,
         "Left out because no passage judged for them is relevant": len(left) - unanswerable,
         "Left out because they wait for a label": exported.waiting,
     }
-    lines = [f"{text}: {queries(count)}." for text, count in counts.items() if count]
+    lines = [f"{text}: {queries(count)}." for text, count in left_out.items() if count]
     without = len(written.queries) - written.references
     if without:
         lines.append(f"{without:,} of {queries(len(written.queries))} have no reference answer.")

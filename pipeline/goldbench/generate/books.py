@@ -100,10 +100,11 @@ def _mix(drawn: DrawnQueries) -> dict[str, dict[str, RequestCounts]]:
     counted: dict[str, dict[str, RequestCounts]] = {}
     for name in ("kind", "style"):
         assigned = Counter(str(getattr(item.asked, name)) for item in drawn.candidates if item.asked is not None)
-        there = (*drawn.queries, *drawn.unanswerable)
-        written = Counter(str(getattr(query, name)) for query in there if query.asked is not None)
+        queries = (*drawn.queries, *drawn.unanswerable)
+        kept_counts = Counter(str(getattr(query, name)) for query in queries if query.asked is not None)
         if assigned:
             counted[name] = {
-                value: RequestCounts(asked=assigned[value], kept=written[value]) for value in sorted(assigned | written)
+                value: RequestCounts(asked=assigned[value], kept=kept_counts[value])
+                for value in sorted(assigned | kept_counts)
             }
     return counted

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class CallTraffic(Protocol):
-    """Calls a model; see ``goldbench.generate.writers.Writing``."""
+    """What `calls_shown` needs of who calls a model; see ``goldbench.generate.writers.OpenWriter``."""
 
     @property
     def traffic(self) -> Callable[[], Snapshot] | None:

@@ -264,18 +264,18 @@ class Renewal:
             )
         return labels
 
-    def record(self, wanted: int) -> RenewalCounts:
+    def record(self, new_queries: int) -> RenewalCounts:
         """Return what became of the earlier queries.
 
         Args:
-            wanted: How many queries are new.
+            new_queries: How many queries are new.
         """
         assert self.left is not None
         kept_queries = self.left.kept
         return RenewalCounts(
             kept=sum(not kept_query.moved for kept_query in kept_queries) + len(self.left.unanswerable),
             moved=sum(kept_query.moved for kept_query in kept_queries),
-            asked=wanted,
+            asked=new_queries,
             retired=len(self.left.retired),
             unjudged=sum(kept_query.unjudged for kept_query in kept_queries),
             unasked=self.unasked,
@@ -295,7 +295,9 @@ class Renewal:
         if self.left is not None and not self.graded and self.base.records.pool.exists():
             draft.pool.write(self.left.pairs(self.base.records.pool.read()))
         dropped = (
-            [left_out for left_out in self.left.left_out if isinstance(left_out, RetiredQuery)] if self.left else []
+            [dropped_query for dropped_query in self.left.left_out if isinstance(dropped_query, RetiredQuery)]
+            if self.left
+            else []
         )
         if every := [*before, *self.retired, *dropped]:
             draft.retired.write(every)
@@ -314,18 +316,14 @@ class Renewal:
         draft.pool.write(pool)
         draft.judgments.write(judgments)
         draft.checks.write(self.left.pairs(records.checks.read_any()))
-        stay = {
-            left_out.query.query_id: left_out.query
-            for left_out in self.left.left_out
-            if isinstance(left_out, KeptQuery)
-        }
+        stay = {item.query.query_id: item.query for item in self.left.left_out if isinstance(item, KeptQuery)}
         dropped = self.base.home.ungraded.read_any()
         draft.ungraded.write(
-            left_out.model_copy(update={"query": stay[left_out.query.query_id]})
-            for left_out in dropped
-            if left_out.query.query_id in stay
+            dropped_query.model_copy(update={"query": stay[dropped_query.query.query_id]})
+            for dropped_query in dropped
+            if dropped_query.query.query_id in stay
         )
-        counts = grading_counts(pool, judgments, [left_out.query for left_out in self.left.kept])
+        counts = grading_counts(pool, judgments, [kept_query.query for kept_query in self.left.kept])
         return self.manifest.grading.model_copy(update=counts)
 
 

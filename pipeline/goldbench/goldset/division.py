@@ -167,9 +167,9 @@ def _divided(whole: _Whole, shares: Mapping[str, Fraction], *, by: By, seed: int
     chunks = whole.home.chunks.read()
     keys = [set(_own_keys(query)) for query in every]
     _add_passages(keys, every, chunks, by_source=by == "source")
-    for query_id, twin_id in alike(query.alone for query in every):
-        keys[twin_id].add(("alike", query_id))
-        keys[query_id].add(("alike", query_id))
+    for first_number, second_number in alike(query.alone for query in every):
+        keys[second_number].add(("alike", first_number))
+        keys[first_number].add(("alike", first_number))
     groups = linked(keys)
     part_of: dict[int, str] = {}
     first = 0
@@ -177,7 +177,7 @@ def _divided(whole: _Whole, shares: Mapping[str, Fraction], *, by: By, seed: int
     for many in (len(whole.queries), len(whole.unanswerable), len(whole.dropped)):
         within = range(first, first + many)
         first += many
-        placed = Counter(part_of[query_id] for query_id in within if query_id in part_of)
+        placed = Counter(part_of[number] for number in within if number in part_of)
         rest = [
             Group(members, size)
             for members in groups

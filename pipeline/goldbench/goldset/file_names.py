@@ -74,7 +74,6 @@ BY_QUERY = (QUERIES, POOL, JUDGMENTS, CHECKS)
 """The files whose records belong to single queries; `UNREVIEWED` keeps copies of them."""
 UNREVIEWED_QRELS = f"{UNREVIEWED}/{TREC_QRELS}"
 LEDGER = "review.sqlite"
-REVIEW_KEY = "review.key"
 """The file of the cookies' key beside a set whose ledger is on a server."""
 RUBRIC = "rubric.md"
 """What the grades mean, for the judge and for people; the user may edit it."""

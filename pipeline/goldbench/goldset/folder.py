@@ -170,7 +170,6 @@ class GoldFolder:
     """The labels from before an applied review."""
     ledger = PathOf(names.LEDGER)
     """The decisions of people, if they are not in a database elsewhere."""
-    review_key = PathOf(names.REVIEW_KEY)
     """The key that signs the sessions of the review page."""
     rubric_file = PathOf(names.RUBRIC)
     """What the grades mean, for the judge and for people; missing where the built-in rubric holds."""

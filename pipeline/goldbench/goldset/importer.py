@@ -132,7 +132,7 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
             packages={"pydantic": importlib.metadata.version("pydantic")},
         )
         draft.finish(manifest)
-    renamed = sum(len(names.renamed) for _, names in _named(work.reading))
+    renamed = sum(len(names.renamed) for _, names in _named(work.reader))
     return ImportResult(GoldFolder(out).manifest(), imported.grades, renamed, draft.set_aside)
 
 
@@ -171,13 +171,13 @@ class _Import:
     def __init__(self, collection: Collection, books: Books, draft: Draft) -> None:
         self.collection = collection
         self.books = books
-        self.place = draft
-        self.reading = CollectionReader(collection, books)
+        self.draft = draft
+        self.reader = CollectionReader(collection, books)
         self.generator = f"import-{collection.kind}"
 
     def run(self, stated: Grading | None, options: Options) -> _WrittenCounts:
         """Write everything but the manifest."""
-        judgments = self.reading.judgments()
+        judgments = self.reader.judgments()
         if not judgments:
             raise InputError(self.collection.names[2], "holds no judgment; check that KIND is its format")
         seen = Counter(qrel.grade for qrel in judgments)
@@ -185,20 +185,20 @@ class _Import:
         if unknown is not None:
             raise self._unknown_grade(judgments, unknown, seen)
         judged_ids = {qrel.query_id for qrel in judgments}
-        self.reading.read_topics(judged_ids)
-        documents = self.place.documents.write(self.reading.documents())
-        chunks = self.place.chunks.write(chunk_documents(documents))
+        self.reader.read_topics(judged_ids)
+        documents = self.draft.documents.write(self.reader.documents())
+        chunks = self.draft.chunks.write(chunk_documents(documents))
         relevance = self._relevance(judgments, grading)
         queries = list(self._kept_queries(relevance))
         if not queries:
             raise InputError(self.collection.names[2], "no query has a relevant passage")
-        self.place.queries.write(queries)
+        self.draft.queries.write(queries)
         grades = in_words(grading, seen)
         self._write_renamed()
         relevance_of_queries = {query.query_id: relevance[query.query_id] for query in queries}
         metadata = self._metadata(grades, options)
         unanswerable = list(self._unanswerable(relevance))
-        self.place.write_gold(
+        self.draft.write_gold(
             GoldContents(queries, lambda: _passages(chunks), relevance_of_queries, metadata, unanswerable)
         )
         return _WrittenCounts(
@@ -208,7 +208,7 @@ class _Import:
     def _unknown_grade(self, judgments: list[Qrel], grade: int, seen: Mapping[int, int]) -> InputError:
         judgment = next(qrel for qrel in judgments if qrel.grade == grade)
         scale = ", ".join(str(value) for value in sorted(seen))
-        return self.reading.located(
+        return self.reader.located(
             judgment,
             Message(
                 "grade {} has no meaning yet; say what every grade here ({}) becomes, from 0 to 3 "
@@ -225,28 +225,26 @@ class _Import:
             absent = self._absent(qrel)
             if absent is not None:
                 what, identity = absent
-                problem = (
-                    f"judges {what} {shown(identity)[:80]!r}, which is not in {self.reading.file(what == 'query')}"
-                )
-                self.books.broken("judgments", f"unknown-{what}", identity, self.reading.located(qrel, problem))
+                problem = f"judges {what} {shown(identity)[:80]!r}, which is not in {self.reader.file(what == 'query')}"
+                self.books.broken("judgments", f"unknown-{what}", identity, self.reader.located(qrel, problem))
             elif grade is None:
                 self.books.leave_out("judgments", "unjudged-by-option")
             else:
-                judged = relevance.setdefault(self.reading.query_ids[qrel.query_id], {})
-                judged[self.reading.document_ids[qrel.doc_id]] = grade
+                judged = relevance.setdefault(self.reader.query_ids[qrel.query_id], {})
+                judged[self.reader.document_ids[qrel.doc_id]] = grade
         return relevance
 
     def _absent(self, qrel: Qrel) -> tuple[str, str] | None:
-        if qrel.query_id not in self.reading.topics:
+        if qrel.query_id not in self.reader.topics:
             return "query", qrel.query_id
-        return None if qrel.doc_id in self.reading.document_ids else ("document", qrel.doc_id)
+        return None if qrel.doc_id in self.reader.document_ids else ("document", qrel.doc_id)
 
     def _kept_queries(self, relevance: Mapping[str, Mapping[str, Relevance]]) -> Iterator[Query]:
         """Yield the queries that have a relevant passage, in the order of their file."""
-        for topic in self.reading.topics.values():
+        for topic in self.reader.topics.values():
             if topic.unanswerable:
                 continue
-            query_id = self.reading.query_ids[topic.query_id]
+            query_id = self.reader.query_ids[topic.query_id]
             grades = relevance.get(query_id, {})
             best = max(grades.values(), default=Relevance.UNRELATED)
             if best < RELEVANT:
@@ -254,7 +252,7 @@ class _Import:
                 for _ in grades:
                     self.books.leave_out("judgments", "query-left-out")
                 continue
-            known = self.reading.document_ids
+            known = self.reader.document_ids
             if not all(doc_id in known for doc_id in topic.needs):
                 self.books.leave_out("queries", "needed-passage-missing")
                 continue
@@ -270,26 +268,26 @@ class _Import:
                 history=topic.history,
                 standalone=topic.standalone,
                 evidence=tuple(
-                    Evidence(doc_id=self.reading.document_ids[doc_id], start=start, end=end, quote=words)
+                    Evidence(doc_id=self.reader.document_ids[doc_id], start=start, end=end, quote=words)
                     for doc_id, start, end, words in topic.answers
                 ),
             )
 
     def _unanswerable(self, relevance: Mapping[str, Mapping[str, Relevance]]) -> Iterator[Query]:
         """Yield the queries that no passage answers, except those that somebody judged."""
-        for topic in self.reading.topics.values():
-            query_id = self.reading.query_ids[topic.query_id]
+        for topic in self.reader.topics.values():
+            query_id = self.reader.query_ids[topic.query_id]
             near = topic.near
             if not topic.unanswerable:
                 continue
-            if query_id in relevance or near is None or near not in self.reading.document_ids:
+            if query_id in relevance or near is None or near not in self.reader.document_ids:
                 self.books.leave_out("queries", "answered-elsewhere")
                 continue
             yield Query(
                 query_id=query_id,
                 text=topic.text,
                 generator=self.generator,
-                chunk_id=self.reading.document_ids[near],
+                chunk_id=self.reader.document_ids[near],
                 kind=topic.kind,
             )
 
@@ -298,9 +296,9 @@ class _Import:
     ) -> list[StageReport]:
         labels = sum(len(grades) for grades in relevance_of_queries.values())
         return [
-            self.books.report("documents", self.reading.file(0), CHUNKS, documents),
-            self.books.report("queries", self.reading.file(1), QUERIES, len(relevance_of_queries) + unanswerable),
-            self.books.report("judgments", self.reading.file(2), DATASET, labels),
+            self.books.report("documents", self.reader.file(0), CHUNKS, documents),
+            self.books.report("queries", self.reader.file(1), QUERIES, len(relevance_of_queries) + unanswerable),
+            self.books.report("judgments", self.reader.file(2), DATASET, labels),
         ]
 
     def _metadata(self, grades: Mapping[str, str], options: Options) -> dict[str, Any]:
@@ -312,23 +310,23 @@ class _Import:
             "goldbench": __version__,
             "chunk": "ready chunks, as given" + (", title and text" if self.collection.joins_titles else ""),
             "grades": dict(grades),
-            "source": [self.reading.file(which) for which in range(3)],
+            "source": [self.reader.file(which) for which in range(3)],
             **({"notice": options.notice} if options.notice else {}),
         }
 
     def _write_renamed(self) -> None:
         lines = [
             json.dumps({"kind": kind, "id": new, "original": original}, ensure_ascii=False)
-            for kind, names in _named(self.reading)
+            for kind, names in _named(self.reader)
             for original, new in names.renamed.items()
         ]
-        clash = _clash(self.reading)
+        clash = _clash(self.reader)
         if clash is not None:
             raise InputError(
                 self.collection.names[0], f"the id {clash} is needed for an id that TREC files cannot hold; rename one"
             )
         if lines:
-            write_texts(self.place.file(RENAMED), lines)
+            write_texts(self.draft.file(RENAMED), lines)
 
 
 def _passages(chunks: RecordFile[Chunk]) -> Iterator[Passage]:

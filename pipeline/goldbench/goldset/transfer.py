@@ -298,22 +298,22 @@ class _Locator:
         A stretch of an unchanged document or chunk stands where it stood in it. Another one is looked for in the
         documents that its own lives on in, then in all; see `tell_place`.
         """
-        positions: dict[Evidence, Evidence | None] = {}
+        carried: dict[Evidence, Evidence | None] = {}
         moved: dict[Evidence, None] = {}
         for item in sought:
-            position = item if item.doc_id in self._matches.unchanged else self._in_same_chunk(item)
-            if position is None:
+            evidence = item if item.doc_id in self._matches.unchanged else self._in_same_chunk(item)
+            if evidence is None:
                 moved[item] = None
             else:
-                positions[item] = position
+                carried[item] = evidence
         stretches = self._stretches(moved)
         near = self._search(stretches, anywhere=False)
         nearby = {item: tell_place(hits) for item, hits in near.items()}
         lost = {item: stretch for item, stretch in stretches.items() if nearby[item] is None}
         everywhere = self._search(lost, anywhere=True)
         for item in moved:
-            positions[item] = nearby[item] or tell_place(everywhere.get(item, ()))
-        return positions
+            carried[item] = nearby[item] or tell_place(everywhere.get(item, ()))
+        return carried
 
     def _in_same_chunk(self, item: Evidence) -> Evidence | None:
         """Return a stretch at its place in a chunk whose text is still there, None if it lies in no such chunk."""
@@ -445,7 +445,7 @@ class _Carrier:
 
     def _places(self, evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
         places = (self.places[item] for item in evidence)
-        return tuple(dict.fromkeys(position for position in places if position is not None))
+        return tuple(dict.fromkeys(evidence for evidence in places if evidence is not None))
 
     def _origins(self, passages: Mapping[str, JudgedPassage], grades: Mapping[str, Relevance]) -> dict[str, str]:
         """Return the earlier chunk that each grade comes from: one with the same text, else one with the evidence."""

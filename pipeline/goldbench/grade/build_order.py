@@ -22,6 +22,7 @@ from goldbench.generate.writers import ModelWriter, OfflineWriter, writer_for
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy
 from goldbench.llm.server_settings import Model
 from goldbench.ports import Progress
+from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.records.manifest import Manifest
 from goldbench.report.build_text import passed_over
 from goldbench.systems.destinations import destinations, text_line
@@ -204,6 +205,7 @@ class GradingOfBuild:
     pools: Pools | None
     progress: Progress
     say: Callable[[str], None]
+    rubric: Rubric = DEFAULT
     started: float = field(default_factory=time.monotonic)
     result: GradingResult | None = None
 
@@ -223,7 +225,7 @@ class GradingOfBuild:
             replay=order.replay,
             batches=self.say if order.batch else None,
             say=self.say,
-            rubric=home.rubric(),
+            rubric=self.rubric,
         )
         work = Work(panel=panel, pools=pools, progress=self.progress, say=self.say, spent=manifest.usage)
         self.result = await grade_place(draft, manifest, work)
@@ -257,8 +259,9 @@ async def opened_grading(
     config = await judging(config, asks=not order.replay, replay=order.replay)
     say(text_line(destinations_of_judging(config, replay=order.replay)))
     check_method(config, batch=order.batch)
+    rubric = GoldFolder(order.out).rubric()  # a damaged one ends the build before it begins
     with open_pools(config, order.answers, replay=order.replay) as pools:
-        yield GradingOfBuild(order, config, pools, progress, say)
+        yield GradingOfBuild(order, config, pools, progress, say, rubric=rubric)
 
 
 def _later(config: Config, minutes: float) -> Config:

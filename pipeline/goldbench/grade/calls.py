@@ -61,7 +61,7 @@ def thresholds_for(answers: Sequence[float], fakes: Sequence[float]) -> Threshol
 
 
 def _balance(threshold: float, answers: Sequence[float], fakes: Sequence[float]) -> float:
-    """Return the share of answers from a place on, less the share of fakes; rounded, so that equal is equal."""
+    """Return the share of answers from a threshold on, less the share of fakes; rounded, so that equal is equal."""
     found_share = sum(value >= threshold for value in answers) / len(answers)
     return round(found_share - sum(value >= threshold for value in fakes) / len(fakes), 9)
 
@@ -349,9 +349,8 @@ class PanelCalls:
         sources: dict[str, int] = {}
         for position in places:
             if self.stops and slots[position].source and slots[position].query.query_id in first_queries:
-                sources.setdefault(
-                    slots[position].query.query_id, position
-                )  # with the answer in sight, if there is one
+                # The first slot of a source is the one with the answer in sight, if there is one.
+                sources.setdefault(slots[position].query.query_id, position)
         yield sorted(sources.values()), self.stops
         yield sorted(set(places).difference(checks, sources.values())), False
 

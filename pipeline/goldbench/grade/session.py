@@ -241,9 +241,13 @@ async def preview_grading(
     _check_folder(folder)
     config = await judging(config, asks=False, replay=options.replay)
     progress.note(text_line(destinations(config)))
-    panel = ModelPanel(config, answers, replay=options.replay, rubric=GoldFolder(folder).rubric())
-    if options.batch:
-        panel.batches = lambda _: None
+    panel = ModelPanel(
+        config,
+        answers,
+        replay=options.replay,
+        batches=(lambda _: None) if options.batch else None,
+        rubric=GoldFolder(folder).rubric(),
+    )
     with _opened_pools(options, config, answers, dry_run=True) as pools:
         return await plan_folder(folder, Work(options=options, panel=panel, pools=pools, progress=progress))
 
@@ -565,8 +569,8 @@ def _asking(gold: GradableSet, panel: Assessors, work: Work) -> PanelCalls:
         known = by_key(gold.earlier.judgments) | by_key(gold.earlier.checks, check=True)
     if work.options.people is not None:
         disputed = _disputed(gold, work.options.people)
-        is_asked_again = {key for key in known if key[:2] in disputed and not (key.canary or key.check)}
-        known = {key: judgment for key, judgment in known.items() if key not in is_asked_again}
+        asked_again = {key for key in known if key[:2] in disputed and not (key.canary or key.check)}
+        known = {key: judgment for key, judgment in known.items() if key not in asked_again}
     return PanelCalls(
         text_of=gold.text_of,
         panel=panel,

@@ -263,8 +263,8 @@ async def _judged(config: Config, answers: Path, tried: TryoutResult, progress: 
                 checked = await asking.ask(slots)
                 tried.findings.append(_judging("judging", checked))
                 if assessors.thresholds is None and config.grade.method is not JudgeMethod.WRITTEN:
-                    known = replace(asking, known=by_key(checked.canaries()), advance=lambda _: None)
-                    chosen = (await choose_judge(known, slots)).asking
+                    with_known = replace(asking, known=by_key(checked.canaries()), advance=lambda _: None)
+                    chosen = (await choose_judge(with_known, slots)).asking
                     if chosen.panel.thresholds is not None:
                         tried.findings.append(_judging("judging by yes or no", await chosen.ask(slots)))
     tried.usage |= {"canary": panel.usage().get(CANARY, StageUsage())}
@@ -276,15 +276,15 @@ def _judging(subject: str, answers: PanelAnswers) -> Examination:
     failed = Counter(failure.kind for failure in answers.failures)
     failed["limit"] = sum(item.limit is not None for item in answers.slots)
     failed += Counter()  # without those that never came
-    verdict = findings(counts, unanswered=failed.total())
+    outcome = findings(counts, unanswered=failed.total())
     fakes, accepted = (sum(counts.get(kind, (0, 0))[part] for kind in TRAPS) for part in (0, 1))
     shown, recognised = counts.get(Canary.EVIDENCE_ALONE, (0, 0))
     says = (
-        f"judge checks {verdict.verdict.value}: accepted {accepted} of {amount(fakes, 'planted fake')}, "
+        f"judge checks {outcome.verdict.value}: accepted {accepted} of {amount(fakes, 'planted fake')}, "
         f"recognised {recognised} of {amount(shown, 'planted answer')}"
     )
     if failed:
         says += "; replies that could not be used: " + ", ".join(f"{kind} {count}" for kind, count in failed.items())
-    if verdict.verdict is CanaryVerdict.FAILED:
+    if outcome.verdict is CanaryVerdict.FAILED:
         return Examination(subject, f"{says}; let another model grade", good=False)
-    return Examination(subject, says, good=verdict.verdict is CanaryVerdict.PASSED or None)
+    return Examination(subject, says, good=outcome.verdict is CanaryVerdict.PASSED or None)

@@ -102,7 +102,7 @@ def plan_users(users: UsersOrder) -> tuple[UsersQueries, str]:
 
 
 async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[str], None]) -> UsersBuildResult:
-    """Build the set, let a model judge it if that is ordered, and put it in draft.
+    """Build the set, let a model judge it if that is ordered, and put it in place.
 
     Args:
         users: What is to be built.

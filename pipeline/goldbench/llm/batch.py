@@ -9,7 +9,6 @@ times at most.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import io
 import json
@@ -18,7 +17,6 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
@@ -43,10 +41,11 @@ T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 
 MOST_LINES = 50_000
+"""The most lines that OpenAI takes in one batch."""
 MOST_BYTES = 200_000_000
-"""The most lines and bytes that OpenAI takes in one batch."""
+"""The most bytes that OpenAI takes in one batch."""
 QUIET_S = 0.3
-"""A batch is sent after so many seconds without a further question."""
+"""Seconds without a further question after which a batch is sent."""
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _MOST_ROUNDS = 3
 """The most batches that one line is sent in."""
@@ -62,19 +61,22 @@ _UNASKED = frozenset({"batch_failed", "batch_expired", "batch_cancelled"})
 class _Item:
     """A question on its way. ``reservation`` is what the budget has set aside for it.
 
-    ``reply`` becomes the HTTP status and the body; ``is_sent`` says that the server may work on it, and bill it;
-    ``dialect`` is that in which it is sent, None where an earlier process sent it.
+    ``is_sent`` says that the server may work on it, and bill it; ``dialect`` is that in which it was sent, None where
+    an earlier process sent it.
     """
 
     request: ChatRequest[Any]
     line: bytes
     answer: bytes
-    body: dict[str, Any]
-    most: Usage
-    dialect: Dialect | None
-    reply: asyncio.Future[tuple[int, dict[str, Any]]]
+    reply: asyncio.Future[dict[str, Any]]
     reservation: Reservation | None = None
     is_sent: bool = False
+    rounds: int = 0
+    dialect: Dialect | None = None
+
+    def fail(self, problem: Exception) -> None:
+        if not self.reply.done():
+            self.reply.set_exception(problem)
 
 
 @dataclass(slots=True, eq=False)
@@ -119,58 +121,19 @@ class Batch:
 
     async def complete(self, request: ChatRequest[T]) -> ChatAnswer[T]:
         """Return the model's answer once its batch has ended; raises as the layers do that this replaces."""
-        rounds = 0
-        while True:
-            try:
-                return await self._ask(request)
-            except ExchangeFailed as failed:
-                rounds += failed.cause is not ExchangeFault.LEARNED
-                if rounds < _MOST_ROUNDS:
-                    continue
-                kind = failed.kind
-            except CallFailed as failed:
-                failed.at(request.stage)
-                raise
-            if kind == "batch_failed":
-                raise self._unavailable(Message("{} batches have failed: run without {batch=True}", rounds))
-            reason = "no batch reached it"
-            if not kind.startswith("batch_"):
-                reason = f"the server answers {kind.upper().replace('-', ' ')}"
-            raise CallFailed("batch", f"{reason} ({rounds} batches)", attempts=rounds).at(request.stage)
-
-    async def _ask(self, request: ChatRequest[T]) -> ChatAnswer[T]:
-        """Return the answer of one batch; ``ExchangeFailed`` says that another one may have it."""
-        item = self._item(request)
-        self._enqueue([item])
-        reported: Usage | None = Usage()
-        try:
-            status, reply = await item.reply
-            if status == 200:
-                reported = usage_of(reply)
-                self.lessons.compare(reported, words(request))
-                await self.lessons.settle(item.dialect)
-                return read_completion(request, reply, model=self.gate.settings.name, prices=self._prices)
-            await self._forget(item)
-            failure = self._failure(item, status, error_of(reply))
-            if costs_nothing(failure):
-                reported = None
-            raise failure
-        finally:
-            self._charge(item, reported)
-
-    def _item(self, request: ChatRequest[Any]) -> _Item:
         answer = request_key(request, model=self.gate.settings.name)
         turns = repr(request.earlier).encode("utf-8", "surrogatepass") if request.earlier else b""
-        body = request_body(request, dialect=self.lessons.dialect, settings=self.gate.settings)
-        return _Item(
-            request=request,
-            line=hashlib.sha256(b"line/1" + answer + turns).digest(),
-            answer=answer,
-            body=body,
-            most=self._prices.at_most(*most_tokens_of(body)),
-            dialect=self.lessons.dialect,
-            reply=asyncio.get_running_loop().create_future(),
-        )
+        line = hashlib.sha256(b"line/1" + answer + turns).digest()
+        item = _Item(request, line, answer, reply=asyncio.get_running_loop().create_future())
+        self._enqueue([item])
+        try:
+            body = await item.reply
+            return read_completion(request, body, model=self.gate.settings.name, prices=self._prices)
+        except CallFailed as failed:
+            failed.at(request.stage)
+            raise
+        finally:
+            self._charge(item, Usage() if item.is_sent else None)  # whatever became of it, if it is still open
 
     def _enqueue(self, items: Sequence[_Item]) -> None:
         self._waiting += items
@@ -194,8 +157,7 @@ class Batch:
                 await work
             except Exception as error:  # noqa: BLE001 - the questions that wait get it
                 for item in items:
-                    if not item.reply.done():
-                        item.reply.set_exception(error)
+                    item.fail(error)
 
         task = asyncio.create_task(guarded())
         self._tasks.add(task)
@@ -212,17 +174,8 @@ class Batch:
         unsent: list[_Item] = []
         for item, row in zip(items, await self.store.transact(look), strict=True):
             (running[row] if row else unsent).append(item)
-        for (token, known_id), members in running.items():
-            batch_id = known_id or await self._persist(partial(self._search, token))
-            if batch_id is None:  # it was never started
-                unsent += members
-                continue
-            for item in members:
-                item.reservation = self.gate.budget.reserve(item.most, requests=0)
-                item.is_sent = True
-                item.dialect = None
-            self.announce(f"{batch_id}: waiting for {amount(len(members), 'request')} of an earlier run")
-            self._spawn(self._follow(batch_id, token, members), members)
+        for (token, batch_id), members in running.items():
+            self._spawn(self._pick_up(token, batch_id, members), members)
         for lines, members in self._packed(unsent):
             self._spawn(self._send(lines, members), members)
 
@@ -231,15 +184,19 @@ class Batch:
         batches: list[tuple[list[bytes], list[_Item]]] = []
         size = 0
         for position, item in enumerate(items):
+            item.dialect = self.lessons.dialect
+            body = request_body(item.request, dialect=item.dialect, settings=self.gate.settings)
+            most = self._prices.at_most(*most_tokens_of(body))
             try:
-                if not self.gate.budget.check(item.most):  # batches under way may cost less than was set aside
+                if not self.gate.budget.check(most):  # batches under way may turn out to cost less than was set aside
                     self._waiting += items[position:]
                     break
             except LimitReached as error:
-                item.reply.set_exception(error)
+                item.fail(error)
                 continue
-            item.reservation = self.gate.budget.reserve(item.most)
-            row = {"custom_id": item.line.hex(), "method": "POST", "url": "/v1/chat/completions", "body": item.body}
+            item.reservation = self.gate.budget.reserve(most)
+            item.is_sent = False
+            row = {"custom_id": item.line.hex(), "method": "POST", "url": "/v1/chat/completions", "body": body}
             line = json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
             if not batches or len(batches[-1][0]) >= MOST_LINES or size + len(line) > MOST_BYTES:
                 batches.append(([], []))
@@ -266,10 +223,11 @@ class Batch:
         except PathUnknown:
             raise self._unavailable(Message("the server takes no batches: run without {batch=True}")) from None
         batch_id = await self._create(file_id, token, items)
+        await self._note_id(batch_id, token)
         for item in items:
             self.gate.accounts.book(item.request.stage, requests=1)
         self.announce(f"{batch_id}: {amount(len(items), 'request')} sent as a batch")
-        await self._follow(batch_id, token, items)
+        await self._follow(batch_id, items)
 
     async def _create(self, file_id: str, token: str, items: list[_Item]) -> str:
         """Start a batch once and return its id: after an attempt of unknown outcome the server is asked first."""
@@ -279,17 +237,18 @@ class Batch:
             "completion_window": "24h",
             "metadata": {"goldbench": token},
         }
-        may_be_started = False
+        is_tried = False
 
         async def attempt() -> str:
-            nonlocal may_be_started
-            known = await self._search(token) if may_be_started else None
+            nonlocal is_tried
+            known = await self._search(token) if is_tried else None
+            is_tried = True
+            was_sent = items[0].is_sent
             _mark(items, is_sent=True)
             try:
                 return known or _id_of((await self.client.post("/batches", body))[0])
             except (ExchangeFailed, CallFailed, ModelUnavailable) as failed:
-                may_be_started = may_be_started or not costs_nothing(failed)
-                _mark(items, is_sent=may_be_started)
+                _mark(items, is_sent=was_sent or not costs_nothing(failed))
                 raise
 
         return await self._persist(attempt)
@@ -310,20 +269,46 @@ class Batch:
                 return None
             after = f"&after={_id_of(rows[-1])}"
 
-    async def _follow(self, batch_id: str, token: str, items: list[_Item]) -> None:
+    async def _pick_up(self, token: str, batch_id: str | None, items: list[_Item]) -> None:
+        """Wait for a batch of an earlier process; send its lines if it was never started."""
+        for item in items:
+            body = request_body(item.request, dialect=self.lessons.dialect, settings=self.gate.settings)
+            item.reservation = self.gate.budget.reserve(self._prices.at_most(*most_tokens_of(body)), requests=0)
+        batch_id = batch_id or await self._persist(lambda: self._search(token))
+        if batch_id is None:
+            await self._send_again(items)
+            return
+        await self._note_id(batch_id, token)
+        _mark(items, is_sent=True)
+        self.announce(f"{batch_id}: waiting for {amount(len(items), 'request')} of an earlier run")
+        await self._follow(batch_id, items)
+
+    async def _follow(self, batch_id: str, items: list[_Item]) -> None:
         """Wait for the end of a batch and give every line to its question."""
-        update = "UPDATE batches SET batch_id = ? WHERE token = ?"
-        await self.store.transact(lambda connection: connection.execute(update, (batch_id, token)))
-        status = "gone"  # deleted, or of another account
-        lines: dict[bytes, tuple[int, dict[str, Any]]] = {}
-        with contextlib.suppress(PathUnknown):
+        try:
             batch = await self._ended(batch_id)
             lines = await self._persist(lambda: self._results(batch))
-            status = str(batch.get("status"))
-        self.announce(f"{batch_id}: {status}")
+        except PathUnknown:  # deleted, or of another account
+            for item in items:
+                self._charge(item, Usage())
+            await self._send_again(items)
+            return
+        code = f"batch_{batch.get('status')}"
+        self.announce(f"{batch_id}: {batch.get('status')}")
+        again: list[_Item] = []
         for item in items:
-            if not item.reply.done():
-                item.reply.set_result(lines.get(item.line, (0, {"code": f"batch_{status}"})))
+            status, reply = lines.get(item.line, (0, {"code": code}))
+            if status == 200:
+                await self._settle(item, reply)
+                continue
+            failure = self._failure(item, status, error_of(reply))
+            if isinstance(failure, ExchangeFailed):
+                again.append(item)
+            else:
+                await self._forget([item])
+                item.fail(failure)
+        if again:
+            await self._send_again(again)
 
     async def _ended(self, batch_id: str) -> dict[str, Any]:
         """Return the server's description of a batch once it has ended."""
@@ -354,40 +339,71 @@ class Batch:
                     continue
         return lines
 
+    async def _settle(self, item: _Item, body: dict[str, Any]) -> None:
+        reported = usage_of(body)
+        self.lessons.compare(reported, words(item.request))
+        self._charge(item, reported)
+        await self.lessons.settle(item.dialect)
+        if not item.reply.done():
+            item.reply.set_result(body)
+
     def _failure(
         self, item: _Item, status: int, error: dict[str, Any]
     ) -> ExchangeFailed | CallFailed | ModelUnavailable:
         """Return why a line has no answer: an ``ExchangeFailed`` where it is asked again."""
-        if not status:
-            code = str(error.get("code"))
-            return ExchangeFailed(ExchangeFault.BROKEN, code, is_free=code in _UNASKED)
-        failure = self.client.failure(status, error, {})
+        code = error.get("code")
+        failure: ExchangeFailed | CallFailed | ModelUnavailable
+        failure = ExchangeFailed(ExchangeFault.BROKEN, "unasked", is_free=code in _UNASKED)
+        if status:
+            failure = self.client.failure(status, error, {})
         if isinstance(failure, ParameterRefused):
-            return with_lessons(failure, self.lessons, item.dialect or self.lessons.dialect)
-        return failure
+            failure = with_lessons(failure, self.lessons, item.dialect or self.lessons.dialect)
+        self._charge(item, None if costs_nothing(failure) else Usage())
+        if not isinstance(failure, ExchangeFailed) or failure.cause is ExchangeFault.LEARNED:
+            return failure
+        item.rounds += 1
+        if item.rounds < _MOST_ROUNDS:
+            return failure
+        if code == "batch_failed":
+            return self._unavailable(Message("{} batches have failed: run without {batch=True}", item.rounds))
+        reason = f"the server answers HTTP {status}" if status else "no batch reached it"
+        return CallFailed("batch", f"{reason} ({item.rounds} batches)", attempts=item.rounds)
 
-    async def _forget(self, item: _Item) -> None:
-        """Forget a line whose batch gives no answer, so that it can be sent again."""
+    async def _send_again(self, items: list[_Item]) -> None:
+        await self._forget(items)
+        for item in items:
+            self._charge(item, None)  # those that were never sent
+        self._enqueue(items)
+
+    async def _forget(self, items: list[_Item]) -> None:
+        """Forget lines whose batch gives no answer, so that they can be sent again."""
+        rows = [(item.line,) for item in items]
         delete = "DELETE FROM batch_lines WHERE line = ?"
-        await self.store.transact(lambda connection: connection.execute(delete, (item.line,)))
+        await self.store.transact(lambda connection: connection.executemany(delete, rows))
+
+    async def _note_id(self, batch_id: str, token: str) -> None:
+        update = "UPDATE batches SET batch_id = ? WHERE token = ?"
+        await self.store.transact(lambda connection: connection.execute(update, (batch_id, token)))
 
     def _charge(self, item: _Item, reported: Usage | None) -> None:
-        """Replace what is set aside for a question by what it cost.
+        """Replace what is set aside for a question by what it cost; later calls change nothing.
 
         Args:
             item: The question.
             reported: What the server says that it cost, zeros where it says nothing; None if it certainly cost nothing.
         """
-        if item.reservation is None:
+        reservation = item.reservation
+        if reservation is None:
             return
-        if not item.is_sent:
-            self.gate.budget.release(item.reservation)
-        elif reported is None:
-            self.gate.budget.settle(item.reservation, Usage())
-        else:
-            cost = self._prices.charge(reported, item.most)
+        item.reservation = None
+        if reported is not None:
+            cost = self._prices.charge(reported, reservation.most)
             self.gate.accounts.book(item.request.stage, usage=cost)
-            self.gate.budget.settle(item.reservation, cost)
+            self.gate.budget.settle(reservation, cost)
+        elif item.is_sent:
+            self.gate.budget.settle(reservation, Usage())
+        else:
+            self.gate.budget.release(reservation)
 
     async def _persist(self, exchange: Callable[[], Coroutine[Any, Any, R]]) -> R:
         try:

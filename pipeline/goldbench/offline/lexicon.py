@@ -75,14 +75,11 @@ def _frequent_sequences(texts: Sequence[Sequence[str]]) -> dict[str, tuple[int, 
         sequences = ["".join(texts[number][start : start + length]) for number, start in fitting]
         counts = Counter(sequences)
         places = []
-        for position, sequence in zip(fitting, sequences, strict=True):
+        for (number, start), sequence in zip(fitting, sequences, strict=True):
             if counts[sequence] >= LOWEST_COUNT:
-                places.append(position)
+                places.append((number, start))
                 if sequence not in frequent_sequences:
-                    frequent_sequences[sequence] = (
-                        counts[sequence],
-                        list(texts[position[0]][position[1] : position[1] + length]),
-                    )
+                    frequent_sequences[sequence] = (counts[sequence], list(texts[number][start : start + length]))
     return frequent_sequences
 
 

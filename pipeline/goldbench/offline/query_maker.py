@@ -245,7 +245,7 @@ def fitted_terms(ranked: Sequence[str], constraints: Constraints) -> list[str]:
 
 
 def obeys(text: str, constraints: Constraints) -> bool:
-    """Return whether the text obeys every constraint that can be checked on the text alone."""
+    """Return whether the text obeys the constraints; numbers before it and lists of options are left to the checks."""
     return (
         len(words(text)) >= constraints.min_words
         and _fits(text, constraints)

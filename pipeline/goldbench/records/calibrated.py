@@ -21,11 +21,11 @@ class Resting(Record):
 class CalibratedScore(Record):
     """One measure of one system, before and after correction.
 
-    ``raw`` uses the model's grades alone. ``corrected`` is the mean under
-    people's judgments, estimated from the queries that people judged completely, with an interval for queries like
-    these. Several systems are estimated together: their intervals hold for all systems at once, ``best`` is the
-    probability of the highest mean, and ``favoured`` is by how much the model favours the system over the average one.
-    ``weight`` says, for a single system, how far the model's differences between queries were trusted.
+    ``raw`` uses the model's grades alone. ``corrected`` is the mean under people's judgments, estimated from the
+    queries that people judged completely, with an interval for queries like these. Several systems are estimated
+    together: their intervals hold for all systems at once, ``best`` is the probability of the highest mean, and
+    ``favoured`` is by how much the model favours the system over the average one. ``weight`` says, for a single system,
+    how far the model's differences between queries were trusted.
     """
 
     system: str

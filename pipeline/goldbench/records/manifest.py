@@ -147,10 +147,10 @@ class Grading(Record):
 
     ``pairs`` counts pairs of a query and a chunk, ``spread`` the same by highest minus lowest grade. ``escalated``
     pairs went to every assessor; ``capped`` pairs had a grade of 2 or 3 without a quote; ``unjudged`` pairs have no
-    grade. ``feedback`` pairs are in the pool because users clicked or voted on the passage. ``method`` is
-    ``written`` or ``yes-no``; ``thresholds`` are
-    then the least probabilities of yes for the grades 1, 2 and 3. ``rubric`` is the digest of the rubric that the
-    judges read last, ``rubric_change`` says what the last asking again with an edited one changed.
+    grade. ``feedback`` pairs are in the pool because users clicked or voted on the passage. ``method`` is ``written``
+    or ``yes-no``; ``thresholds`` are then the least probabilities of yes for the grades 1, 2 and 3. ``rubric`` is the
+    digest of the rubric that the judges read last, ``rubric_change`` says what the last asking again with an edited one
+    changed.
     """
 
     assessors: list[str]

@@ -308,11 +308,12 @@ def _counts(renewed: RenewalCounts) -> str:
     )
 
 
-def _listed(retired: Sequence[RetiredQuery], folder: str) -> Iterator[str]:
-    for query in retired[:RETIRED_SHOWN]:
-        yield f"  retired: {printable(query.query.text[:CHARACTERS_SHOWN])} ({query.reason})"
+def _listed(retired: Sequence[RetiredQuery], file: str) -> Iterator[str]:
+    for retired_query in retired[:RETIRED_SHOWN]:
+        text = printable(retired_query.query.text[:CHARACTERS_SHOWN])
+        yield f"  retired: {text} ({retired_query.reason})"
     if len(retired) > RETIRED_SHOWN:
-        yield f"  and {len(retired) - RETIRED_SHOWN:,} more" + (f", in {folder}" if folder == RETIRED else "")
+        yield f"  and {len(retired) - RETIRED_SHOWN:,} more" + (f", in {file}" if file == RETIRED else "")
 
 
 def renewal_warnings(renewed: RenewalCounts, graded: bool, unanswerable: int, out: Path) -> Iterator[str]:

@@ -66,9 +66,9 @@ def named_queries(card: Card, folder: str) -> list[str]:
         card: The card.
         folder: The folder of the set as a shell takes it.
     """
-    for query_id in doubtful(card):
-        if query_id.items:
-            return line_of(f"Behind {title(query_id.name)}", query_id.items[:NAMED], folder)
+    for figure in doubtful(card):
+        if figure.items and figure.name != "model families":
+            return line_of(f"Behind {title(figure.name)}", figure.items[:NAMED], folder)
     return []
 
 

@@ -147,7 +147,7 @@ class _Rendering:
             self._add_text(self.text, 0, len(self.text))
         self.html.append("</code></pre>")
 
-    def add_markdown(self, source: str, offset: int) -> None:
+    def add_markdown(self, source: str, offset: int, *, is_headless: bool = False) -> None:
         """Add what the parser finds in a text whose first character stands at an offset of the passage.
 
         Raises:
@@ -162,7 +162,7 @@ class _Rendering:
             if self._events > MOST_EVENTS:
                 raise RenderingError
             start, end = (max(0, place_of[stretch[side]] + offset) for side in ("start", "end"))
-            self._add(event, start, end, is_headless=offset != 0)
+            self._add(event, start, end, is_headless=is_headless)
 
     def check_complete(self) -> None:
         """Check that the passage is seen.
@@ -247,7 +247,7 @@ class _Rendering:
             del self.html[element.html :], self.words[element.words :]
             columns = max(len(_CELL_END.findall(line)) - 1 for line in lines)
             head = "| " * columns + "|\n" + "|-" * columns + "|\n"
-            self.add_markdown(head + self.text[element.start : end], element.start - len(head))
+            self.add_markdown(head + self.text[element.start : end], element.start - len(head), is_headless=True)
 
 
 def _utf16_units(text: str) -> Sequence[int]:

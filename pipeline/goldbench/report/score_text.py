@@ -111,7 +111,7 @@ def doubts(results: Mapping[str, Result]) -> Iterator[str]:
             warnings.setdefault(kind, []).append((count, printable(name), sentence))
     for several in warnings.values():
         count, name, sentence = max(several, key=lambda doubt: doubt[0])
-        others = ", ".join(f"{doubt} {number:,}" for number, doubt, _ in several if doubt != name)
+        others = ", ".join(f"{run} {number:,}" for number, run, _ in several if run != name)
         yield f"{name}: {sentence.removesuffix('.')}" + (f" (also {others})." if others else ".")
 
 

@@ -80,11 +80,12 @@ class Endpoint:
                 raise self._failed(f"refuses the key (HTTP {status}): set the right one in the environment")
             if not 200 <= status < 300:
                 raise self._failed(f"answered HTTP {status}")
-            return json.loads(content)
         except httpx2.TimeoutException:
             raise self._failed(f"did not answer in {self._timeout_s:g} s") from None
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
             raise self._failed(f"cannot be reached ({type(error).__name__})") from None
+        try:
+            return json.loads(content)
         except (ValueError, RecursionError):
             raise self._failed("did not answer with JSON") from None
 

@@ -61,7 +61,7 @@ def apply_review(
 
     Args:
         folder: The folder of a build.
-        ledger: The address of the ledger; None for the file in the folder.
+        ledger: The file of the ledger; None for the file in the folder.
         out: The folder of the new set; None for the folder itself.
         reject_bad: Whether a query that somebody called bad, and nobody accepted or edited, is rejected.
 

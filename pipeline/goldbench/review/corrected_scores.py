@@ -51,7 +51,7 @@ class _Figures:
 
 
 def calibrate(
-    gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, ledger: str | None, reading: ScoreSettings
+    gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, ledger: str | None, settings: ScoreSettings
 ) -> Calibration:
     """Return the scores of the runs before and after correction by people's judgments.
 
@@ -59,8 +59,8 @@ def calibrate(
         gold: The gold set, from a build.
         runs: The systems by name.
         measures: The measures; judged@k and all@k are ignored, because people's judgments do not correct them.
-        ledger: The address of the ledger, or None for the file in the gold set's folder.
-        reading: How runs are read.
+        ledger: The file of the ledger, or None for the file in the gold set's folder.
+        settings: How runs are read.
 
     Raises:
         InputError: The gold set is not a build, has no ledger, or a run cannot be read.
@@ -73,7 +73,7 @@ def calibrate(
     people = {query_id: reviewed.people.get(query_id, {}) for query_id in gold.qrels}
     complete = [query_id for query_id in complete_queries(reviewed) if query_id in gold.qrels]
     mixed = judge | {query_id: people[query_id] for query_id in complete}
-    figures = {name: _figures(gold, run, measured, (judge, mixed), reading) for name, run in runs.items()}
+    figures = {name: _figures(gold, run, measured, (judge, mixed), settings) for name, run in runs.items()}
     corrected = {
         m.name: corrections(
             {name: estimates[m.name].raw for name, estimates in figures.items()},
@@ -103,7 +103,7 @@ def calibrate(
         ],
         shared={name: estimates.shared for name, estimates in corrected.items() if estimates.shared is not None},
         ranking={name: estimates.ranking for name, estimates in corrected.items() if estimates.ranking is not None},
-        resting=[_resting(replace(gold, qrels=judge), name, run, people, reading) for name, run in runs.items()],
+        resting=[_resting(replace(gold, qrels=judge), name, run, people, settings) for name, run in runs.items()],
         remarks=list(_remarks(reviewed, people, complete, level=gold.level)),
     )
 

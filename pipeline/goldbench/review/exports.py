@@ -51,7 +51,7 @@ def export_ledger(folder: Path, ledger: str | None, out: Path) -> list[Path]:
 
     Args:
         folder: The folder of the set, which need not hold one.
-        ledger: The address of the ledger; None for the file in the folder.
+        ledger: The file of the ledger; None for the file in the folder.
         out: The file to write.
 
     Raises:

@@ -98,11 +98,11 @@ def kept_decisions(
 
     Args:
         folder: The folder, which need not exist.
-        ledger: The address of the ledger; None for the file in the folder.
+        ledger: The file of the ledger; None for the file in the folder.
         strict: Whether decisions whose ledger is elsewhere are an error; otherwise they count as none.
 
     Raises:
-        OutputError: The ledger is not in the folder, and no address was given, so that a new set would lose the
+        OutputError: The ledger is not in the folder, and no file was named, so that a new set would lose the
             decisions.
     """
     home = GoldFolder(folder)

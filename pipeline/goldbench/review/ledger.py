@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from goldbench.errors import GoldbenchError, InputError, UsageError
+from goldbench.errors import GoldbenchError, InputError
 from goldbench.goldset.folder import GoldFolder
 from goldbench.records.review_event import Event, EventKind
 from goldbench.review.meanings import Meanings, QueryMeaning, SetMeanings, edited_wording
@@ -58,15 +58,9 @@ class LedgerGone(LedgerFailed):
     """The ledger's file was deleted or replaced while it was open; nothing that anybody would find was stored."""
 
 
-def ledger_path(folder: Path, address: str | None) -> Path:
-    """Return the file of a folder's ledger: the given one, or else the one in the folder.
-
-    Raises:
-        UsageError: The address is not that of a file.
-    """
-    if address is not None and "://" in address:
-        raise UsageError("not a valid address; give a file", parameter="ledger")
-    return GoldFolder(folder).ledger if address is None else Path(address)
+def ledger_path(folder: Path, path: str | None) -> Path:
+    """Return the file of a folder's ledger: the one that was named, or else the one in the folder."""
+    return GoldFolder(folder).ledger if path is None else Path(path)
 
 
 def open_ledger(path: Path, *, data_sha: str, meanings: SetMeanings | None = None, create: bool = True) -> Ledger:
@@ -282,12 +276,11 @@ class Ledger:
             self._store_meaning(_RUBRIC, "", own.rubric.sha, {"text": own.rubric.text})
 
     def _edited_query(self, query_id: str) -> QueryMeaning | None:
-        edits = [
-            (event.query_id, event.text or "")
-            for event in self.events()
-            if event.kind is EventKind.EDIT_QUERY and event.data_sha == self.data_sha
-        ]
-        text = edited_wording(query_id, edits)
+        select = "SELECT seq, body FROM goldbench_event WHERE json_extract(body, '$.kind') = ? ORDER BY seq"
+        edits = [self._event(*row) for row in self.execute(select, (EventKind.EDIT_QUERY.value,))]
+        text = edited_wording(
+            query_id, [(edit.query_id, edit.text or "") for edit in edits if edit.data_sha == self.data_sha]
+        )
         return QueryMeaning(text) if text else None
 
     def _store_meanings(self, meanings: Meanings) -> None:
@@ -296,7 +289,7 @@ class Ledger:
             self._store_meaning(kind, row["data_sha"], row[kind], row)
 
     def _store_meaning(self, kind: str, data_sha: str, name: str, body: Mapping[str, Any]) -> None:
-        values = (kind, data_sha, name, json.dumps(body))
+        values = (kind, data_sha, name, json.dumps(_storable(body)))
         self.execute("INSERT OR IGNORE INTO goldbench_meaning VALUES (?, ?, ?, ?)", values)
 
 
@@ -308,8 +301,11 @@ def is_same_act(event: Event, earlier: Event) -> bool:
 
 
 def _row(event: Event) -> dict[str, Any]:
-    row = event.model_dump(mode="json", exclude={"seq"})
-    return {key: value.translate(UNSTORABLE) if isinstance(value, str) else value for key, value in row.items()}
+    return _storable(event.model_dump(mode="json", exclude={"seq"}))
+
+
+def _storable(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value.translate(UNSTORABLE) if isinstance(value, str) else value for key, value in fields.items()}
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -57,7 +57,7 @@ def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Re
 
     Args:
         path: The folder of a build, its ``dataset.json``, or judgments below it.
-        ledger: The address of the ledger; None for the file in the folder.
+        ledger: The file of the ledger; None for the file in the folder.
         create: Whether an empty ledger is made if there is none.
 
     Raises:
@@ -68,8 +68,8 @@ def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Re
         raise InputError(path, f"holds no {DATASET}, so it has no reviews; give the folder of a gold set")
     material = load_reviewable(folder)
     own = SetMeanings(material)
-    address = ledger_path(folder, ledger)
-    with open_ledger(address, data_sha=material.data_sha, meanings=own, create=create) as book:
+    path = ledger_path(folder, ledger)
+    with open_ledger(path, data_sha=material.data_sha, meanings=own, create=create) as book:
         record = LedgerRecord(tuple(book.events()), book.meanings())
         translation = book.translated(record.events)
     state = fold(translation.events)

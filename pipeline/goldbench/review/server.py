@@ -50,7 +50,7 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
 
     Args:
         folder: The folder of a build.
-        ledger: The address of the ledger, or None for the file in the folder.
+        ledger: The file of the ledger, or None for the file in the folder.
         settings: The settings of the queue.
 
     Raises:
@@ -63,9 +63,9 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
     items = make_queue(material.pool, material.judgments, settings=settings, covers=covers, runs=runs)
     if not items:
         raise InputError(folder, "holds no pair to judge: no pool and no relevant passages, or the lanes leave none")
-    address = ledger_path(folder, ledger)
-    with open_ledger(address, data_sha=material.data_sha, meanings=SetMeanings(material)) as book:
-        yield OpenReview(material, book, items, address.with_suffix(".key"))
+    path = ledger_path(folder, ledger)
+    with open_ledger(path, data_sha=material.data_sha, meanings=SetMeanings(material)) as book:
+        yield OpenReview(material, book, items, path.with_suffix(".key"))
 
 
 def review_page(review: OpenReview, page_settings: PageSettings) -> LocalPage:

@@ -87,25 +87,23 @@ class _Translator:
 
     def result(self) -> Translation:
         stacks: defaultdict[str, Stack] = defaultdict(Stack)
-        events: dict[str, Event] = {}
+        applied: dict[str, Event] = {}
         strays: list[Stray] = []
         for event in self.events:
             effective = event.kind is EventKind.NOTE or stacks[event.annotator].add(event)
             if event.kind in _MARKS:
-                about = events.get(event.undoes or "")
+                about = applied.get(event.undoes or "")
                 if effective and about is not None:
                     ids = {"query_id": about.query_id, "chunk_id": about.chunk_id}
-                    events[event.client_id] = event.model_copy(update=ids)
+                    applied[event.client_id] = event.model_copy(update=ids)
                 continue
             placed = self._placed(event)
             if isinstance(placed, Event):
-                events[event.client_id] = placed
+                applied[event.client_id] = placed
             elif self._is_current(event):
                 strays.append(Stray(event, self._query_text(event), self._passage(event), placed))
-        carried = sum(
-            event_kept.data_sha != self.own.data_sha and event_kept.kind not in _MARKS for event_kept in events.values()
-        )
-        return Translation(tuple(events.values()), tuple(strays), carried)
+        carried = sum(event.data_sha != self.own.data_sha and event.kind not in _MARKS for event in applied.values())
+        return Translation(tuple(applied.values()), tuple(strays), carried)
 
     def _placed(self, event: Event) -> Event | str:
         """Return an event with the ids of the open set, or why it does not apply."""
@@ -186,15 +184,9 @@ class _Translator:
         ]
         same_passages: dict[tuple[str, str], str] = {}
         for data_sha in {data_sha for data_sha, _ in wanted}:
-            of_set = [
-                (chunk_id, passage_meaning) for (sha, chunk_id), passage_meaning in wanted.items() if sha == data_sha
-            ]
-            earlier = [
-                _recognised(*passage_meaning)
-                for passage_meaning in sorted(
-                    of_set, key=lambda passage_meaning: (passage_meaning[1].source, passage_meaning[1].start)
-                )
-            ]
+            of_set = [(chunk_id, passage) for (sha, chunk_id), passage in wanted.items() if sha == data_sha]
+            of_set.sort(key=lambda item: (item[1].source, item[1].start))
+            earlier = [_recognised(chunk_id, passage) for chunk_id, passage in of_set]
             same_passages |= {(data_sha, before): now for before, now in successors(earlier, later).items()}
         return same_passages
 

@@ -33,15 +33,15 @@ def conversations(gold: Gold) -> dict[str, AskedQuery]:
     if not turns and not alone:
         return {}
     texts = {**gold.queries(), **members.get("unanswerable", {})}
-    turns_of_queries = {}
+    conversations_by_id = {}
     for query_id in (named_id for named_id in texts if named_id in turns or named_id in alone):
         try:
             history = tuple(Turn.model_validate(turn) for turn in turns.get(query_id, ()))
         except (ValidationError, TypeError) as error:
             problem = explain(error) if isinstance(error, ValidationError) else "is not a list"
             raise InputError(gold.path, f"history of query {query_id!r}: {problem}") from None
-        turns_of_queries[query_id] = AskedQuery(texts[query_id], history, alone.get(query_id))
-    return turns_of_queries
+        conversations_by_id[query_id] = AskedQuery(texts[query_id], history, alone.get(query_id))
+    return conversations_by_id
 
 
 def searched_queries(gold: Gold, conversation: Conversation = "last") -> dict[str, str]:

@@ -129,13 +129,13 @@ def have_one_in_common(earlier: Callable[[], Iterable[Document]], later: Iterabl
         earlier: Returns the documents of the earlier corpus, each time it is called.
         later: The documents of the later corpus; iterated over more than once if no text is left as it was.
     """
-    texts = {wording_digest(query.text) for query in earlier()}
-    if not texts or any(wording_digest(query.text) in texts for query in later):
+    texts = {wording_digest(document.text) for document in earlier()}
+    if not texts or any(wording_digest(document.text) in texts for document in later):
         return True
-    sources = {query.source for query in later}
-    at_source = itertools.islice((query for query in earlier() if query.source in sources), EDITED_COMPARED)
-    before = {query.source: query.text for query in at_source}
-    return any(_is_edited(before[query.source], query.text) for query in later if query.source in before)
+    sources = {document.source for document in later}
+    at_source = itertools.islice((document for document in earlier() if document.source in sources), EDITED_COMPARED)
+    before = {document.source: document.text for document in at_source}
+    return any(_is_edited(before[document.source], document.text) for document in later if document.source in before)
 
 
 def _is_edited(before: str, after: str) -> bool:

@@ -191,10 +191,10 @@ def _run(settings: s.RunSettings, _: BuildContext) -> Retriever:
 
 def _function(settings: s.PythonSettings, name: str, context: BuildContext) -> Retriever:
     folders = [*([context.folder] if context.folder else []), Path.cwd()]
-    function = imported_function(settings.function, folders=folders)
     timeout_s = settings.timeout_seconds
+    function = imported_function(settings.function, folders=folders, within_s=10 * timeout_s)
     returns = settings.returns
-    return UserRetriever(function, name=name, timeout_s=timeout_s, returns=returns, quotes_errors=False)
+    return UserRetriever(function, name=name, timeout_s=timeout_s, returns=returns, is_named=True)
 
 
 def _endpoint(settings: s.HttpSettings, name: str) -> Retriever:
@@ -205,7 +205,9 @@ def _endpoint(settings: s.HttpSettings, name: str) -> Retriever:
     endpoint = Endpoint(settings.url, headers=headers, timeout_s=settings.timeout_seconds)
     # The client limits each piece of an answer, the thread the whole of it.
     timeout_s = settings.timeout_seconds + _TO_FAIL_S
-    return UserRetriever(endpoint.search, name=name, timeout_s=timeout_s, returns=settings.returns)
+    return UserRetriever(
+        endpoint.search, name=name, timeout_s=timeout_s, returns=settings.returns, on_close=endpoint.close
+    )
 
 
 _BUILDERS: dict[type, Callable[[Any, BuildContext], Retriever]] = {

@@ -152,7 +152,7 @@ def _address(name: str) -> dict[str, Any]:
         return {"kind": "python", "function": rest}
     if scheme in {"http", "https"} and rest.startswith("//"):
         return {"kind": "http", "url": name}
-    return {"kind": "run", "file": rest} if scheme == "run" else {}
+    return {"kind": "run", "file": rest} if scheme == "run" and rest else {}
 
 
 def _problem(path: str, item: Any, parameters: Sequence[str]) -> str:  # noqa: ANN401  pydantic's error dictionaries

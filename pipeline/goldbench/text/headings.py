@@ -42,32 +42,32 @@ def headings(text: str) -> list[Heading]:
     """Return the ATX and setext headings outside fenced code and front matter, in order, each with its path."""
     if not _MARKED.search(text):
         return []
-    marks: list[Heading] = []
+    outline: list[Heading] = []
     above: list[tuple[int, str]] = []
     for start, end, level, title in _titles(text):
         while above and above[-1][0] >= level:
             above.pop()
         above.append((level, title))
-        marks.append(Heading(start, end, tuple(name for _, name in above)))
-    return marks
+        outline.append(Heading(start, end, tuple(name for _, name in above)))
+    return outline
 
 
-def path_at(marks: list[Heading], text: str, start: int, end: int) -> tuple[str, ...]:
+def path_at(outline: list[Heading], text: str, start: int, end: int) -> tuple[str, ...]:
     """Return the headings above the first words of a passage that are not a heading, outermost first.
 
     Headings at the beginning of the passage belong to the path; headings further inside do not.
 
     Args:
-        marks: Headings of the text; see `headings`.
+        outline: Headings of the text; see `headings`.
         text: The text.
         start: First character of the passage.
         end: Character after the passage.
     """
-    index = bisect_left(marks, start, key=lambda heading: heading.start)
-    while index < len(marks) and marks[index].start < end and not text[start : marks[index].start].strip():
-        start = marks[index].end
+    index = bisect_left(outline, start, key=lambda heading: heading.start)
+    while index < len(outline) and outline[index].start < end and not text[start : outline[index].start].strip():
+        start = outline[index].end
         index += 1
-    return marks[index - 1].path if index else ()
+    return outline[index - 1].path if index else ()
 
 
 def _titles(text: str) -> Iterator[tuple[int, int, int, str]]:

@@ -46,8 +46,8 @@ def _tells(text: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _sentences() -> tuple[_Sentence, ...]:
-    rows = table("injection")
-    patterns = [*rows["disregard"], *rows["verdict"], *rows["markers"]]
+    patterns_by_kind = table("injection")
+    patterns = [*patterns_by_kind["disregard"], *patterns_by_kind["verdict"], *patterns_by_kind["markers"]]
     return tuple(_Sentence(_words_of(pattern), regex.compile(pattern, regex.IGNORECASE)) for pattern in patterns)
 
 

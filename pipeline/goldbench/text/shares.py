@@ -46,5 +46,5 @@ def allotted(chunk_ids: Sequence[str], missing: Mapping[S, int], *, seed: int) -
     room = quotas(missing, len(chunk_ids))
     in_order = sorted(chunk_ids, key=lambda chunk_id: (number_of(seed, "quota", chunk_id), chunk_id))
     kinds = (kind for kind in sorted(room, key=str) for _ in range(room[kind]))
-    by_name = dict(zip(in_order, kinds, strict=True))
-    return [by_name[chunk_id] for chunk_id in chunk_ids]
+    kind_of = dict(zip(in_order, kinds, strict=True))
+    return [kind_of[chunk_id] for chunk_id in chunk_ids]

@@ -74,7 +74,7 @@ def decided(folder: Path, ledger: str | None, material: ReviewableSet) -> State:
 
     Args:
         folder: The folder of the set.
-        ledger: The address of the ledger; None for the file in the folder.
+        ledger: The file of the ledger; None for the file in the folder.
         material: The set.
 
     Raises:
@@ -106,13 +106,13 @@ class Workbench:
     When the files of the set have changed, they are read again.
     """
 
-    def __init__(self, folder: Path, wanted: WorkbenchSettings, *, address: str | None = None) -> None:
+    def __init__(self, folder: Path, wanted: WorkbenchSettings, *, ledger: str | None = None) -> None:
         """Open a set, its runs and its ledger, which is created if nobody has judged yet.
 
         Args:
             folder: The folder of the set.
             wanted: What is shown.
-            address: The address of the ledger; None for the file in the folder.
+            ledger: The file of the ledger; None for the file in the folder.
 
         Raises:
             InputError: The folder holds no query, or the ledger is damaged.
@@ -120,7 +120,7 @@ class Workbench:
         self.folder = folder
         self.team = Team()
         self._wanted = wanted
-        self._address = address
+        self._ledger_file = ledger
         self._turn = threading.Lock()
         self._times_read = 0
         self._problem = ""
@@ -141,7 +141,7 @@ class Workbench:
     def _open(self) -> tuple[Ledger, SetTable, Assigner]:
         material = reviewable(self.folder)
         own = SetMeanings(material)
-        ledger = open_ledger(ledger_path(self.folder, self._address), data_sha=material.data_sha, meanings=own)
+        ledger = open_ledger(ledger_path(self.folder, self._ledger_file), data_sha=material.data_sha, meanings=own)
         try:
             assigner = Assigner(ledger, (), team=self.team)
             ledger.hurry()
@@ -296,7 +296,7 @@ class Workbench:
     @property
     def key(self) -> Path:
         """The file of the key that signs cookies."""
-        return ledger_path(self.folder, self._address).with_suffix(".key")
+        return ledger_path(self.folder, self._ledger_file).with_suffix(".key")
 
 
 def _number(text: str | None) -> int:

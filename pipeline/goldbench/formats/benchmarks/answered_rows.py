@@ -205,10 +205,10 @@ def noted_topic(
     """Return a query with what an export of goldbench noted of it.
 
     Args:
-        location: The place of its row.
+        location: Where its row stands.
         row: Its id and text.
         answer: Its reference answer, if any.
-        known: The notes: ``asked_text``, ``history``, ``kind``, ``needs``, and ``evidence`` as `quoted` takes it.
+        known: The notes: ``asked``, ``history``, ``kind``, ``needs``, and ``evidence`` as `quoted` takes it.
         passages: The texts by id that the evidence quotes.
 
     Raises:

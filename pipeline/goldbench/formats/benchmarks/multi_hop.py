@@ -230,10 +230,10 @@ def _of_object(row: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> Pa
         raise Fault("has a paragraph without title, paragraph_text or is_supporting of the right type")
     text = text.strip()
     answers = [step.get("answer") for step in steps if step.get("paragraph_support_idx") == row.get("idx")]
-    answers_of_steps = [
+    spans = [
         _sentence(text, text.find(words)) for words in answers if isinstance(words, str) and words and words in text
     ]
-    return Paragraph(title or "", text, supports, tuple(dict.fromkeys(answers_of_steps)) or ((0, len(text)),))
+    return Paragraph(title or "", text, supports, tuple(dict.fromkeys(spans)) or ((0, len(text)),))
 
 
 def _sentence(text: str, at: int) -> tuple[int, int]:

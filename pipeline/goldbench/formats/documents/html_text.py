@@ -11,7 +11,7 @@ from markdownify import MarkdownConverter
 
 from goldbench.formats.documents.main_content import main_content, size_of
 
-_SUBSET = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<!DOCTYPE[^>\[]*\[[^\]]*\]\s*>", re.IGNORECASE)
+_SUBSET = re.compile(r"\A\s*+(?:<\?xml[^>]*>\s*+)?<!DOCTYPE[^>\[]*\[[^\]]*\]\s*>", re.IGNORECASE)
 """The declarations of an XHTML page, which lxml's HTML parser would take for text."""
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 _TRAILING = re.compile(r"(?<![ \t])[ \t]++(?=\n|\Z)")
@@ -106,8 +106,8 @@ def _repeat_cells(content: Tag) -> None:
     rows = [cell.find_parent("tr") for cell in content.find_all(_CELLS, rowspan=True)]
     sections = {id(row.parent): row.parent for row in rows if row is not None}
     for section in sections.values():
+        # By column: in how many more rows a cell stands, and the cell.
         spanning: dict[int, tuple[int, Tag]] = {}
-        """By column: in how many more rows a cell stands, and the cell."""
         for row in section.find_all("tr", recursive=False) if section else []:
             spanning = _fill_row(row, spanning)
 

@@ -78,7 +78,7 @@ class Register:
 
         Args:
             doc_id: The id.
-            said: ``digest`` of source and text.
+            text_digest: ``digest`` of source and text.
             path: The file.
 
         Raises:

@@ -126,4 +126,9 @@ _COMPARED = 20
 def _holds_copy(above: Sequence[ListedResult], relevant: Collection[str], alike: Callable[[str, str], bool]) -> bool:
     """Return whether a result is a near-duplicate of a relevant document, which it is not graded to be itself."""
     compared = list(islice(sorted(relevant), _COMPARED))
-    return any(alike(result.doc_id, copy) for result in above if result.doc_id not in relevant for copy in compared)
+    return any(
+        alike(result.doc_id, relevant_id)
+        for result in above
+        if result.doc_id not in relevant
+        for relevant_id in compared
+    )

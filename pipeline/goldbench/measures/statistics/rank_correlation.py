@@ -14,7 +14,7 @@ FEW_SYSTEMS = 8
 """Below this number of systems tau takes so few values that it says little."""
 
 _DIGITS = 9
-"""Decimal places of scores that count: rounding alone sets apart what is closer."""
+"""Decimal places to which scores are rounded, so that noise of arithmetic counts as a tie."""
 _SPLITS = 3
 """Number that separates this use of a seed from those in ``goldbench.measures.statistics.resamples``."""
 

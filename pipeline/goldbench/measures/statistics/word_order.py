@@ -125,7 +125,7 @@ def query_orders(
 
 def _sentences(passages: Sequence[str]) -> dict[str, list[list[str]]]:
     """Return the words of the sentences of each language with spaces between words and enough text."""
-    sentences_of_form: dict[str, list[list[str]]] = defaultdict(list)
+    by_language: dict[str, list[list[str]]] = defaultdict(list)
     counts: Counter[str] = Counter()
     for text in passages[:MOST_PASSAGES]:
         language = None if is_spaceless(text) else detect_language(text)
@@ -133,8 +133,6 @@ def _sentences(passages: Sequence[str]) -> dict[str, list[list[str]]]:
             continue
         for start, end in sentence_spans(text):
             if words := terms(text[start:end]):
-                sentences_of_form[language].append(words)
+                by_language[language].append(words)
                 counts[language] += len(words)
-    return {
-        language: sentences for language, sentences in sentences_of_form.items() if counts[language] >= FEWEST_WORDS
-    }
+    return {language: sentences for language, sentences in by_language.items() if counts[language] >= FEWEST_WORDS}
