@@ -24,7 +24,6 @@ from tests.review.review_set import write_set
         (["--annotator", "a", "--annotator", "a"], "twice"),
         (["--annotator", " "], "1 to 64"),
         (["--annotator", "a", "--lead", " "], "--lead: give a name"),
-        (["--ledger", "mysql://x/y"], "--ledger"),
     ],
 )
 def test_a_wrong_call_is_refused(goldbench_inside: Goldbench, tmp_path: Path, options: list[str], says: str) -> None:

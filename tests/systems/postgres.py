@@ -11,28 +11,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 USERS = ("postgres", "nobody")
 
 
-def find_programs() -> Path | None:
-    """Return the folder with initdb and pg_ctl: Debian keeps them out of the path."""
-    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    found = shutil.which("initdb")
-    places += [Path(found).parent] if found else []
-    return next((place for place in places if (place / "initdb").exists() and (place / "pg_ctl").exists()), None)
-
-
 @contextlib.contextmanager
-def postgres(programs: Path | None = None) -> Iterator[str]:
-    """Give the address of an empty database, of the installed PostgreSQL or of that with these programs."""
-    programs = programs or find_programs()
-    if programs is None:
-        if os.environ.get("REQUIRE_POSTGRES"):
-            pytest.fail("PostgreSQL is not installed, and REQUIRE_POSTGRES is set")
-        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
+def postgres(programs: Path) -> Iterator[str]:
+    """Give the address of an empty database of the PostgreSQL with these programs."""
     user = _user()
     data = Path(tempfile.mkdtemp(prefix="goldbench-postgres-"))  # pytest closes its own folders to other users
     if user:

@@ -76,7 +76,7 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
         right: What stands on its right.
     """
     tested = sys.modules.get("goldbench.api.tested_set")
-    if tested is None or not isinstance(left, tested.Figure | float | int):
+    if tested is None or not isinstance(left, tested.MeanUnderTest | float | int):
         return None
     explained: list[str] | None = tested.explained(op, left, right, config)
     return explained

@@ -5,7 +5,7 @@ A document's text is: of text and Markdown every character, decoded, with line e
 Markdown-like text they convert to, without the title and characters that nobody sees (``unseen.py``); of a table
 the text of one row (``fields.py``). Spans refer to this text. An unreadable file or row is reported, and the next one
 is read; so is a file of a type whose reader is not installed (extra ``documents``), and one that takes more time or
-memory than ``worker_pool.Budget`` allows.
+memory than ``worker_pool.DocumentLimits`` allows.
 """
 
 from __future__ import annotations

@@ -224,11 +224,12 @@ function comesNext(item) {
 // --- the screen ----------------------------------------------------------------------------------------------------
 
 function show() {
-  if (!$("noting").hidden) keepNote();
   const item = current();
+  const pair = item ? item.pair : "";
+  const typed = document.activeElement === $("note") && $("note").dataset.pair === pair ? $("note").value : null;
+  if (!$("noting").hidden && typed === null) keepNote();
   shownAt = now();
   painted = false;
-  const pair = item ? item.pair : "";
   requestAnimationFrame(() => requestAnimationFrame(() => {
     if ($("text").dataset.pair === pair) { painted = true; $("text").dataset.painted = pair; }
   }));
@@ -246,6 +247,10 @@ function show() {
   $("state").textContent = notice || (item.said ? `You said: ${decision(item)}.` : item.cut ? "Only the beginning of this passage is shown." : "");
   notice = "";
   if (item.note) noting(item, false);
+  if (typed !== null) { // an answer of the server shows the passage again while somebody writes
+    noting(item, true);
+    $("note").value = typed;
+  }
   quoted(item);
   if (item.revealed) reveal(item, "");
   count();
