@@ -127,7 +127,7 @@ def rank_runs(reference: Grades, judge: Grades, runs: Mapping[str, Run], *, meas
 
     Args:
         reference: Grade by query and document.
-        judge: As in ``reference``, of the other set.
+        judge: The other set.
         runs: The runs by name.
         measure: The measure that orders them.
 

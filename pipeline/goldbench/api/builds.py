@@ -100,7 +100,7 @@ def refresh_order(
     paths = renewable_paths(home, ()) if documents is None and texts is None else []
     return BuildOrder(
         config=settings,
-        found=documents_of(paths or documents, texts, settings),
+        sources=documents_of(paths or documents, texts, settings),
         out=folder,
         paths=paths or [str(path) for path in paths_in(documents)],
         refresh=True,

@@ -130,7 +130,7 @@ def _order(
     decisions = None if flags["replace"] else decisions_of(folder)
     return BuildOrder(
         config=config,
-        found=rows,
+        sources=rows,
         out=folder,
         answers=answers_beside(folder) if answers is None else path_of(answers, "answers"),
         paths=[str(path) for path in paths_in(documents)],

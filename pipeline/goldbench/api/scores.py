@@ -234,7 +234,7 @@ def compare_all(
     return RunComparison(card, level=gold.level, notice=notice, notes=notes)
 
 
-def method_of(choices: ScoringChoices, **given: float) -> Method:
+def method_of(choices: ScoringChoices, **numbers: float) -> Method:
     """Return how intervals and tests are computed.
 
     Raises:
@@ -242,15 +242,15 @@ def method_of(choices: ScoringChoices, **given: float) -> Method:
     """
     from pydantic import ValidationError
 
-    for name, value in given.items():
+    for name, value in numbers.items():
         if isinstance(value, bool):
             raise unfit(value, name, "a number")
     for name in ("permutations", "resamples"):
-        if isinstance(given[name], int | float) and given[name] > _MOST_DRAWS:
-            raise unfit(given[name], name, f"at most {_MOST_DRAWS:,}")
+        if isinstance(numbers[name], int | float) and numbers[name] > _MOST_DRAWS:
+            raise unfit(numbers[name], name, f"at most {_MOST_DRAWS:,}")
     try:
         return Method.model_validate(
-            {"missing": choices.missing, "scores": choices.scores, "confidence": 0.95, **given}
+            {"missing": choices.missing, "scores": choices.scores, "confidence": 0.95, **numbers}
         )
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]

@@ -129,13 +129,13 @@ class EvaluationUnderTest(Evaluation):
             pytest.fail(failure)
 
     def _checks(
-        self, path: Path, asked: Sequence[str], *, significant_only: bool, common_queries: bool
+        self, path: Path, max_drops: Sequence[str], *, significant_only: bool, common_queries: bool
     ) -> list[GateCheck]:
         if not path.exists():
             raise UsageError(f"baseline {path} not found; write it with pytest --goldbench-write-baselines")
         gold = self.gold
         before = read_baseline(path)
-        drops = allowed_drops(asked, before, [], gold.level)
+        drops = allowed_drops(max_drops, before, [], gold.level)
         result = self._in_full()
         absent = [name for name in drops if name not in result.values]
         if absent:
@@ -168,7 +168,7 @@ class EvaluationUnderTest(Evaluation):
 class MeanUnderTest(float):
     """A mean that knows the scores it belongs to."""
 
-    found: EvaluationUnderTest
+    evaluation: EvaluationUnderTest
     measure: str
 
     @classmethod
@@ -181,7 +181,7 @@ class MeanUnderTest(float):
             measure: The measure, as the scores name it.
         """
         mean = cls(value)
-        mean.found = evaluation_under_test
+        mean.evaluation = evaluation_under_test
         mean.measure = measure
         return mean
 
@@ -200,24 +200,24 @@ def explained(op: str, left: object, right: object, config: pytest.Config) -> li
         return None
     most = _MANY if config.get_verbosity(pytest.Config.VERBOSITY_ASSERTIONS) > 1 else _FEW
     sides = [_with_interval(side) if isinstance(side, MeanUnderTest) else f"{side}" for side in (left, right)]
-    counted = queries(len(figure.found.query_ids))
-    return [f"{sides[0]} {op} {sides[1]}", f"{figure.found.system}, {counted}", *_worst(figure, most)]
+    counted = queries(len(figure.evaluation.query_ids))
+    return [f"{sides[0]} {op} {sides[1]}", f"{figure.evaluation.system}, {counted}", *_worst(figure, most)]
 
 
 def _with_interval(figure: MeanUnderTest) -> str:
-    score = means_of(figure.found.result, [figure.measure])[figure.measure]
+    score = means_of(figure.evaluation.result, [figure.measure])[figure.measure]
     return f"{figure.measure} {with_interval(score.mean, score.low, score.high)}"
 
 
 def _worst(figure: MeanUnderTest, most: int) -> Iterator[str]:
-    lowest = lowest_of(figure.found.result, figure.measure, most)
+    lowest = lowest_of(figure.evaluation.result, figure.measure, most)
     yield "Lowest queries:" if lowest else "Every query has the same value."
-    texts = figure.found.tested.queries if lowest else {}
+    texts = figure.evaluation.tested.queries if lowest else {}
     for query_id, value in lowest:
         text = printable(" ".join(texts.get(query_id, "")[: 20 * _TEXT].split()))
         yield f"  {printable(query_id)}  {value:.4f}  {cut(text, _TEXT)}".rstrip()
     if lowest:
-        yield from _opened(figure.found.gold, lowest[0][0])
+        yield from _opened(figure.evaluation.gold, lowest[0][0])
 
 
 def _opened(gold: Gold, query_id: str) -> Iterator[str]:

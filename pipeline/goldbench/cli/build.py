@@ -207,7 +207,7 @@ def order_of(
     decisions = None if flags.get("replace") else decisions_kept(out, ledger)
     return BuildOrder(
         config=config,
-        found=find_documents(paths),
+        sources=find_documents(paths),
         out=out,
         answers=answers,
         paths=paths,

@@ -100,8 +100,10 @@ def topup(
     """
     from goldbench.grade.session import GradingRequest
 
-    kept = decisions_kept(folder, ledger)
-    how = GradingRequest(tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force, decisions=kept)
+    decisions = decisions_kept(folder, ledger)
+    how = GradingRequest(
+        tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force, decisions=decisions
+    )
     _grade(folder, settings, answers, how, dry_run=dry_run)
 
 

@@ -65,7 +65,7 @@ class QuestionReply:
     answer although a model was asked.
     """
 
-    found: tuple[RetrievedPassage, ...]
+    passages: tuple[RetrievedPassage, ...]
     query_id: str | None = None
     figures: Mapping[str, float] | None = None
     answer: str | None = None
@@ -186,9 +186,9 @@ def shown(reply: QuestionReply, *, k: int, width: int) -> Iterator[str]:
         k: The cutoff.
         width: Number of characters of a passage to show.
     """
-    if not reply.found and reply.problem is None:
+    if not reply.passages and reply.problem is None:
         yield "Nothing was found."
-    for number, passage in enumerate(reply.found, 1):
+    for number, passage in enumerate(reply.passages, 1):
         judged = (
             "" if reply.query_id is None else f"  {'not judged' if passage.grade is None else f'grade {passage.grade}'}"
         )

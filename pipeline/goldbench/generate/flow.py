@@ -143,7 +143,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
     with folder.replacing(policy, is_renewal=not from_scratch) as draft:
         run = BuildRun(
             config=config,
-            found=files,
+            sources=files,
             draft=draft,
             progress=progress,
             accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
@@ -217,7 +217,7 @@ async def plan(
     config: Config,
     files: SourceFiles,
     path: Path,
-    writing: OpenWriter | None,
+    writer: OpenWriter | None,
     *,
     progress: Progress,
     folder: GoldFolder | None = None,
@@ -229,22 +229,22 @@ async def plan(
         config: The configuration of the run.
         files: The files.
         path: An empty folder for what is read and cut, to be thrown away.
-        writing: Who answers from the store and counts what would be asked; see ``goldbench.llm.rehearsal``.
+        writer: Who answers from the store and counts what would be asked; see ``goldbench.llm.rehearsal``.
             None if the queries are simulated, of which nothing is drawn.
         progress: Shows how far the run is.
         folder: The folder with the set before, None if nothing of it is kept.
     """
     run = BuildRun(
         config=config,
-        found=files,
+        sources=files,
         draft=Draft(path),
         progress=progress,
         accept=folder.check_same_corpus if folder and not refresh else lambda _: None,
-        opened=lambda _: contextlib.nullcontext(writing or OpenWriter(SimulationStandIn())),
+        opened=lambda _: contextlib.nullcontext(writer or OpenWriter(SimulationStandIn())),
     )
     await walk(run, until="chunk")
     run.renewal = renewal_of(folder, run.draft, refresh=refresh) if folder else None
-    if writing is None and run.renewal is None:
+    if writer is None and run.renewal is None:
         return DrawnQueries(), None
     await walk(run, after="chunk", until="generate")
     return run.drawn, run.renewal

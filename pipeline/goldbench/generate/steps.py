@@ -66,7 +66,7 @@ class BuildRun:
 
     Args:
         config: The configuration.
-        found: The files to read.
+        sources: The files to read.
         draft: Where the set is written.
         progress: Shows how far the run is.
         accept: Takes the documents, or refuses those of another corpus.
@@ -76,7 +76,7 @@ class BuildRun:
     """
 
     config: Config
-    found: SourceFiles
+    sources: SourceFiles
     draft: Draft
     progress: Progress
     accept: Callable[[RecordFile[Document]], None]
@@ -145,13 +145,13 @@ async def load(run: BuildRun) -> StageReport:
     skips = _Skips(run, "load")
     shared = list[LeftOutLines]()
     read = list[Encodings]()
-    for problem in run.found.failures:
+    for problem in run.sources.failures:
         skips(problem)
     with run.progress.stage("load", None) as step, workers_for(run.config) as workers:
         if note := memory_note():
             run.progress.note(note)
         texts = read_documents(
-            run.found.files,
+            run.sources.files,
             reading(run.config),
             workers,
             on_failure=skips,

@@ -42,7 +42,7 @@ class BuildOrder:
 
     Args:
         config: The configuration.
-        found: The documents.
+        sources: The documents.
         out: The run folder.
         answers: The store of answers.
         replace: Whether a set of other documents or with other settings may be replaced.
@@ -55,7 +55,7 @@ class BuildOrder:
     """
 
     config: Config
-    found: SourceFiles
+    sources: SourceFiles
     out: Path
     answers: Path
     replace: bool = False
@@ -179,7 +179,7 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
     work = functools.partial(
         flow.build,
         writer,
-        order.found,
+        order.sources,
         order.out,
         progress=progress,
         replace=order.replace,
@@ -190,7 +190,7 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
     chat = isinstance(writer, ModelWriter)
     async with opened_grading(order, writer.config, chat=chat, progress=progress, say=say) as grading:
         say(writer.announcement)
-        for line in passed_over(order.found.ignored, order.found.repeated):
+        for line in passed_over(order.sources.ignored, order.sources.repeated):
             say(line)
         result = await work(finish=grading.finish if order.grade else None)
     return BuildResult(result.config, result, grading.result)
@@ -324,7 +324,7 @@ async def plan(order: BuildOrder, *, progress: Progress) -> BuildPlan:
         steps = functools.partial(
             flow.plan,
             writer.config,
-            order.found,
+            order.sources,
             Path(temporary),
             progress=progress,
             folder=earlier,

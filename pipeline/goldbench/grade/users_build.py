@@ -119,7 +119,7 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
     drawn = users.drawn()
     home = GoldFolder(order.out)
     async with opened_grading(order, order.config, chat=False, progress=progress, say=say) as grading:
-        for line in passed_over(order.found.ignored, order.found.repeated):
+        for line in passed_over(order.sources.ignored, order.sources.repeated):
             say(line)
         with home.replacing(users.policy()) as draft:
             run = _run(order, draft, home, progress)
@@ -141,7 +141,7 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
 def _run(order: BuildOrder, draft: Draft, home: GoldFolder, progress: Progress) -> BuildRun:
     return BuildRun(
         config=order.config,
-        found=order.found,
+        sources=order.sources,
         draft=draft,
         progress=progress,
         accept=(lambda _: None) if order.replace else home.check_same_corpus,

@@ -102,7 +102,7 @@ def jensen_shannon(left: Mapping[T, float], right: Mapping[T, float]) -> float:
 
     Args:
         left: Count by value, not negative.
-        right: As in ``left``.
+        right: The other one.
 
     Raises:
         ValueError: A histogram is empty.
@@ -124,7 +124,7 @@ def divergence_by_chance(
 
     Args:
         first: Count by class, at least one item in all.
-        second: As in ``first``.
+        second: The other one.
         seed: Seed of the draws, not negative.
         draws: How often the pooled items are divided anew.
         quantile: Quantile of the divergences to return, 0 to 1.

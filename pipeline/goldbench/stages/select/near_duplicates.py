@@ -34,6 +34,8 @@ not 100,000. Chunks that are alike stand beside each other and cost one comparis
 
 _KEPT = 4096
 """Texts whose shingles are kept in memory; beyond them, texts are read again."""
+_REMEMBERED = 8192
+"""Passages whose shingles are remembered while their likeness is asked for."""
 
 Positions: TypeAlias = npt.NDArray[np.int32]
 _BLOCK = 1 << 14
@@ -190,7 +192,7 @@ class PassageLikeness:
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
-        self._shingles = lru_cache(maxsize=2 * _KEPT)(lambda doc_id: shingles(texts[doc_id]))
+        self._shingles = lru_cache(maxsize=_REMEMBERED)(lambda doc_id: shingles(texts[doc_id]))
 
     def are_alike(self, first: str, second: str) -> bool:
         """Return whether two passages are near-duplicates; a passage whose text is not known is like no other."""
